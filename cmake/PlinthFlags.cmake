@@ -1,0 +1,22 @@
+# Compiler flags. Those that change numbers (contraction, vector width) stand here alone, so that the
+# identity of a build can name them.
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-math-errno -fno-trapping-math)
+add_link_options(-Wl,--as-needed)
+if(PLINTH_SANITIZE STREQUAL "address+undefined")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(PLINTH_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+  # The distribution's oneTBB is not instrumented and would report false races.
+  set(PLINTH_STD_THREADS ON)
+elseif(NOT PLINTH_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "PLINTH_SANITIZE is address+undefined, thread, or empty")
+endif()
+
+# Kernel sources are compiled once per x86-64 level.
+set(PLINTH_LEVELS v2 v3 v4)
+set(PLINTH_FLAGS_v2 -march=x86-64-v2)
+set(PLINTH_FLAGS_v3 -march=x86-64-v3)
+set(PLINTH_FLAGS_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+set(PLINTH_KERNEL_FLAGS -O3 -fopenmp-simd -ffp-contract=fast)

@@ -1,0 +1,41 @@
+#include "plinth/ops/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plinth/ops/softmax/checks.h"
+
+namespace plinth::ops {
+
+const std::vector<const OpChecks*>& AllChecks() {
+  static const std::vector<const OpChecks*> checks = {
+      &SoftmaxChecks(),
+  };
+  return checks;
+}
+
+const OpChecks* FindChecks(std::string_view op) {
+  for (const OpChecks* c : AllChecks()) {
+    if (op == c->spec->name) return c;
+  }
+  return nullptr;
+}
+
+const std::vector<int64_t>& OddSizes() {
+  static const std::vector<int64_t> sizes = {0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+  return sizes;
+}
+
+std::vector<double> UlpLimit(const RefTensor& ref, double ulps) {
+  std::vector<double> limit(ref.data.size());
+  for (size_t i = 0; i < limit.size(); ++i) {
+    // One ULP of a float in [2^e, 2^(e+1)) is 2^(e-23); below the normal range it stays 2^-149.
+    const double a = std::abs(ref.data[i]);
+    int e = 0;
+    std::frexp(a, &e);
+    limit[i] = std::isfinite(a) ? ulps * std::max(std::ldexp(1.0, e - 24), 0x1p-149) : 0;
+  }
+  return limit;
+}
+
+}  // namespace plinth::ops

@@ -1,0 +1,21 @@
+#include "plinth/ops/registry.h"
+
+#include "plinth/ops/softmax/op.h"
+
+namespace plinth::ops {
+
+const std::vector<const OpSpec*>& AllOps() {
+  static const std::vector<const OpSpec*> ops = {
+      &SoftmaxSpec(),
+  };
+  return ops;
+}
+
+const OpSpec* FindOp(std::string_view name) {
+  for (const OpSpec* op : AllOps()) {
+    if (name == op->name) return op;
+  }
+  return nullptr;
+}
+
+}  // namespace plinth::ops
