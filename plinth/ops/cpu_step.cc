@@ -3,7 +3,7 @@
 namespace plinth::ops {
 
 StatusOr<CpuStep> CpuStep::Make(OpCall call, absl::Span<const View> constants, Isa isa,
-                                std::string_view kernel) {
+                                std::string_view kernel, PrepareCache* cache) {
   CpuStep step;
   step.call_ = std::move(call);
   step.isa_ = isa;
@@ -30,7 +30,14 @@ StatusOr<CpuStep> CpuStep::Make(OpCall call, absl::Span<const View> constants, I
   if (step.kernel_->prepare != nullptr) {
     std::vector<View> padded(constants.begin(), constants.end());
     padded.resize(step.call_.inputs.size());
-    PLINTH_ASSIGN_OR_RETURN(step.prepared_, step.kernel_->prepare(step.call_, padded.data(), isa));
+    const auto make = [&] { return step.kernel_->prepare(step.call_, padded.data(), isa); };
+    if (cache == nullptr) {
+      PLINTH_ASSIGN_OR_RETURN(step.prepared_, make());
+    } else {
+      const std::string key =
+          StrCat(spec.name, "/", step.kernel_->name, "/", IsaName(isa), " ", ToString(step.call_.attributes));
+      PLINTH_ASSIGN_OR_RETURN(step.prepared_, cache->Get(key, make));
+    }
   }
   return step;
 }

@@ -7,18 +7,29 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "plinth/ops/op_spec.h"
 
 namespace plinth::ops {
 
+// Shares prepared weights between steps. `key` names the kernel and everything of the call that its
+// `prepare` may depend on, except which constants they are; an implementation adds those.
+class PrepareCache {
+ public:
+  using Make = absl::FunctionRef<StatusOr<CpuKernel::Prepared>()>;
+  virtual ~PrepareCache() = default;
+  virtual StatusOr<CpuKernel::Prepared> Get(const std::string& key, Make make) = 0;
+};
+
 class CpuStep {
  public:
   // `constants[i].data` is set where input i is known at plan time (may be shorter than the inputs).
-  // `kernel` names one kernel; empty takes the first that does not refuse.
+  // `kernel` names one kernel; empty takes the first that does not refuse. With a `cache`, what
+  // `prepare` returns is shared.
   // Errors: Unimplemented when every kernel refuses, with each one's sentence.
   static StatusOr<CpuStep> Make(OpCall call, absl::Span<const View> constants, Isa isa,
-                                std::string_view kernel = "");
+                                std::string_view kernel = "", PrepareCache* cache = nullptr);
 
   const OpCall& call() const { return call_; }
   const CpuKernel& kernel() const { return *kernel_; }

@@ -9,7 +9,6 @@ namespace plinth {
 AlignedBytes AllocateAligned(int64_t bytes) {
   const int64_t rounded = (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<size_t>(rounded)));
-  PLINTH_CHECK(p != nullptr);
   return AlignedBytes(p, &std::free);
 }
 
@@ -19,6 +18,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims)
   size_ = 1;
   for (int64_t d : dims_) size_ *= d;
   data_ = AllocateAligned(bytes());
+  PLINTH_CHECK(data_ != nullptr);
   std::memset(data_.get(), 0, static_cast<size_t>(bytes()));
 }
 

@@ -13,7 +13,7 @@ namespace plinth {
 
 inline constexpr int64_t kAlignment = 64;  // bytes; one cache line, one AVX-512 register
 
-// 64-byte aligned bytes, uninitialised. Large buffers come from anonymous pages.
+// 64-byte aligned bytes, uninitialised; null when memory is short.
 using AlignedBytes = std::unique_ptr<std::byte[], decltype(&std::free)>;
 AlignedBytes AllocateAligned(int64_t bytes);
 
