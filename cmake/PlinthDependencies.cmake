@@ -1,4 +1,4 @@
-# Libraries from the distribution's packages; tools/packages lists them.
+# Libraries from the distribution's packages; tools/packages.txt lists them.
 find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(TBB CONFIG REQUIRED)
