@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
 
 namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
+      &SliceChecks(),
       &SoftmaxChecks(),
   };
   return checks;

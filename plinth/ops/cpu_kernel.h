@@ -25,6 +25,10 @@ struct CpuArgs {
   KernelFault* fault;    // never nullptr
 };
 
+// Elements in a piece of work that is cut by elements: enough to be worth a task, and a number that
+// depends on nothing.
+inline constexpr int64_t kPieceElements = 16384;
+
 // Computes pieces [begin, end). Pieces are independent and may run on any thread in any order; their
 // number depends on shapes alone. No allocation, lock or exception.
 using CpuFn = void(const CpuArgs& args, int64_t begin, int64_t end);

@@ -174,9 +174,9 @@ StatusOr<OpCall> MakeCall(const OpSpec& spec, std::vector<std::optional<ValueTyp
 double Bytes(absl::Span<const View> views);
 
 // Pieces of `rows` rows of `row_cost` elements each: enough rows in a piece to be worth a task
-// (about 16 thousand elements), and a number that depends on the sizes alone.
+// (kPieceElements), and a number that depends on the sizes alone.
 constexpr int64_t RowsPerPiece(int64_t row_elements) {
-  const int64_t rows = 16384 / (row_elements < 1 ? 1 : row_elements);
+  const int64_t rows = kPieceElements / (row_elements < 1 ? 1 : row_elements);
   return rows < 1 ? 1 : rows;
 }
 constexpr int64_t PiecesOf(int64_t count, int64_t per_piece) { return (count + per_piece - 1) / per_piece; }

@@ -1,11 +1,13 @@
 #include "plinth/ops/registry.h"
 
+#include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
 
 namespace plinth::ops {
 
 const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
+      &SliceSpec(),
       &SoftmaxSpec(),
   };
   return ops;
