@@ -1,0 +1,79 @@
+#include "plinth/series/lag_kernel.h"
+
+namespace plinth::series::PLINTH_KERNEL_LEVEL {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kBytes = 32;
+#else
+constexpr int kBytes = 16;
+#endif
+constexpr int kLanes = kBytes / 8;
+typedef double Lanes __attribute__((vector_size(kBytes)));
+typedef double LooseLanes __attribute__((vector_size(kBytes), aligned(8), may_alias));
+
+inline Lanes Load(const double* p) { return *reinterpret_cast<const LooseLanes*>(p); }
+inline void Store(double* p, Lanes v) { *reinterpret_cast<LooseLanes*>(p) = v; }
+
+// Neighbouring lags lie in the lanes of kVectors registers: one broadcast z[s] meets z[s + lag ...], so
+// each lag adds its pairs in the order of s whatever the register width.
+constexpr int kVectors = 8;
+constexpr int kBlock = kVectors * kLanes;
+static_assert(kBlock <= kLagPadding);
+
+void Product(const double* z, int64_t n, int64_t lags, double* product) {
+  for (int64_t lag = 0; lag < lags; lag += kBlock) {
+    Lanes sum[kVectors] = {};
+    for (int64_t s = 0; s < n - lag; ++s) {
+      const double left = z[s];
+      const double* right = z + s + lag;
+      for (int v = 0; v < kVectors; ++v) sum[v] += left * Load(right + v * kLanes);
+    }
+    for (int v = 0; v < kVectors; ++v) Store(product + lag + v * kLanes, sum[v]);
+  }
+}
+
+void Masked(const double* z, const double* square, const double* mask, int64_t n, int64_t lags,
+            const LagSums& sums) {
+  constexpr int kFew = 2;  // four sums each: eight registers again
+  for (int64_t lag = 0; lag < lags; lag += kFew * kLanes) {
+    Lanes product[kFew] = {}, behind[kFew] = {}, ahead[kFew] = {}, pairs[kFew] = {};
+    for (int64_t s = 0; s < n - lag; ++s) {
+      if (mask[s] == 0) continue;
+      for (int v = 0; v < kFew; ++v) {
+        const int64_t t = s + lag + v * kLanes;
+        const Lanes both = Load(mask + t);
+        product[v] += z[s] * Load(z + t);
+        behind[v] += square[s] * both;
+        ahead[v] += Load(square + t);
+        pairs[v] += both;
+      }
+    }
+    for (int v = 0; v < kFew; ++v) {
+      const int64_t at = lag + v * kLanes;
+      Store(sums.product + at, product[v]);
+      Store(sums.behind + at, behind[v]);
+      Store(sums.ahead + at, ahead[v]);
+      Store(sums.pairs + at, pairs[v]);
+    }
+  }
+}
+
+void Normalise(const LagSums& sums, int64_t lags, double* r) {
+  const double kMagic = 0x1.8p52;  // adding it rounds to an integer, ties to even
+#pragma omp simd
+  for (int64_t lag = 0; lag < lags; ++lag) {
+    const double energy = sums.behind[lag] * sums.ahead[lag];
+    const double raw = sums.product[lag] / __builtin_sqrt(energy > 1e-9 ? energy : 1e-9);
+    const double rounded = ((raw * 0x1p30 + kMagic) - kMagic) * 0x1p-30;
+    r[lag] = sums.pairs[lag] >= 24 ? rounded : -1.0;
+  }
+}
+
+}  // namespace
+
+const LagKernels kLagKernels = {Product, Masked, Normalise};
+
+}  // namespace plinth::series::PLINTH_KERNEL_LEVEL
