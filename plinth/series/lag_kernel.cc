@@ -5,10 +5,13 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int kBytes = 64;
+constexpr int kFew = 4;  // registers for each of the four sums of Masked: half of those there are
 #elif defined(__AVX2__)
 constexpr int kBytes = 32;
+constexpr int kFew = 2;
 #else
 constexpr int kBytes = 16;
+constexpr int kFew = 2;
 #endif
 constexpr int kLanes = kBytes / 8;
 typedef double Lanes __attribute__((vector_size(kBytes)));
@@ -35,28 +38,28 @@ void Product(const double* z, int64_t n, int64_t lags, double* product) {
   }
 }
 
-void Masked(const double* z, const double* square, const double* mask, int64_t n, int64_t lags,
-            const LagSums& sums) {
-  constexpr int kFew = 2;  // four sums each: eight registers again
+void Masked(const MaskedSeries& x, int64_t lags, const LagSums& sums) {
+  int64_t count = x.count;
   for (int64_t lag = 0; lag < lags; lag += kFew * kLanes) {
     Lanes product[kFew] = {}, behind[kFew] = {}, ahead[kFew] = {}, pairs[kFew] = {};
-    for (int64_t s = 0; s < n - lag; ++s) {
-      if (mask[s] == 0) continue;
+    while (count > 0 && x.at[count - 1] >= x.n - lag) --count;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t s = x.at[i];
       for (int v = 0; v < kFew; ++v) {
         const int64_t t = s + lag + v * kLanes;
-        const Lanes both = Load(mask + t);
-        product[v] += z[s] * Load(z + t);
-        behind[v] += square[s] * both;
-        ahead[v] += Load(square + t);
+        const Lanes both = Load(x.mask + t);
+        product[v] += x.z[s] * Load(x.z + t);
+        behind[v] += x.square[s] * both;
+        ahead[v] += Load(x.square + t);
         pairs[v] += both;
       }
     }
     for (int v = 0; v < kFew; ++v) {
-      const int64_t at = lag + v * kLanes;
-      Store(sums.product + at, product[v]);
-      Store(sums.behind + at, behind[v]);
-      Store(sums.ahead + at, ahead[v]);
-      Store(sums.pairs + at, pairs[v]);
+      const int64_t out = lag + v * kLanes;
+      Store(sums.product + out, product[v]);
+      Store(sums.behind + out, behind[v]);
+      Store(sums.ahead + out, ahead[v]);
+      Store(sums.pairs + out, pairs[v]);
     }
   }
 }

@@ -17,15 +17,23 @@ struct LagSums {
   double* pairs;    // number of pairs with both observed
 };
 
+// A series with gaps. z, its square and its mask hold n values, 0 in gaps, then kLagPadding zeros.
+struct MaskedSeries {
+  const double* z;
+  const double* square;
+  const double* mask;  // 1 where observed
+  const int32_t* at;   // the observed places, ascending: a list, because a test per place mispredicts
+  int64_t count;       // how many
+  int64_t n;
+};
+
 // The kernels of one level. Every level adds in the same order and without fused multiply-add, so that all
 // levels give the same bits.
 struct LagKernels {
   // product[lag] for lags 0 .. lags - 1. z: n values, then kLagPadding zeros.
   void (*product)(const double* z, int64_t n, int64_t lags, double* product);
-  // All four sums for a series with gaps. z and square (z^2) are 0 and mask is 0 in gaps, else mask is 1;
-  // each n values, then kLagPadding zeros.
-  void (*masked)(const double* z, const double* square, const double* mask, int64_t n, int64_t lags,
-                 const LagSums& sums);
+  // All four sums for a series with gaps.
+  void (*masked)(const MaskedSeries& series, int64_t lags, const LagSums& sums);
   // r[lag] = product / sqrt(max(behind * ahead, 1e-9)), rounded to a multiple of 2^-30; -1 where fewer
   // than 24 pairs.
   void (*normalise)(const LagSums& sums, int64_t lags, double* r);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "plinth/base/check.h"
 #include "plinth/series/lag_kernel.h"
@@ -29,6 +30,7 @@ struct Arrays {
   double* z;
   double* square;
   double* mask;
+  int32_t* at;
   LagSums sums;
   double* r;
 };
@@ -37,12 +39,14 @@ Arrays Carve(LagWorkspace& workspace, int64_t n) {
   const size_t each = static_cast<size_t>(n + kLagPadding);
   if (workspace.numbers.size() < 8 * each) workspace.numbers.resize(8 * each);
   if (workspace.peaks.capacity() < static_cast<size_t>(n)) workspace.peaks.reserve(static_cast<size_t>(n));
+  if (workspace.places.size() < each) workspace.places.resize(each);
   double* p = workspace.numbers.data();
   const auto take = [&p, each] { return std::exchange(p, p + each); };
   Arrays a;
   a.z = take();
   a.square = take();
   a.mask = take();
+  a.at = workspace.places.data();
   a.sums = {take(), take(), take(), take()};
   a.r = take();
   return a;
@@ -74,13 +78,16 @@ void Correlate(std::span<const double> z, std::span<const uint8_t> observed, int
     kernels.product(a.z, n, lags, a.sums.product);
     RunningSums(a.z, n, lags, a.sums);
   } else {
+    int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) {
       a.square[i] = z[i] * z[i];
       a.mask[i] = observed[i] ? 1.0 : 0.0;
+      a.at[count] = static_cast<int32_t>(i);
+      count += observed[i] ? 1 : 0;
     }
     std::fill(a.square + n, a.square + n + kLagPadding, 0.0);
     std::fill(a.mask + n, a.mask + n + kLagPadding, 0.0);
-    kernels.masked(a.z, a.square, a.mask, n, lags, a.sums);
+    kernels.masked({a.z, a.square, a.mask, a.at, count, n}, lags, a.sums);
   }
   kernels.normalise(a.sums, lags, a.r);
   a.r[0] = -1;

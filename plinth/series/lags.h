@@ -23,6 +23,7 @@ struct LagWorkspace {
     double score = 0;
   };
   std::vector<double> numbers;
+  std::vector<int32_t> places;
   std::vector<Peak> peaks;
 };
 
