@@ -1,0 +1,98 @@
+// Holds every sentence that charts, progress and reports show, in English and Chinese, in one table.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "plinth/base/status.h"
+
+namespace plinth {
+
+enum class Language { kEnglish, kChinese };
+
+// "en" or "zh" (also "zh-CN", "zh_CN.UTF-8" and the like); others are refused with the known ones named.
+StatusOr<Language> ParseLanguage(std::string_view name);
+
+// "en" or "zh-CN": the value of the HTML attribute lang.
+std::string_view LanguageTag(Language language);
+
+// One entry per sentence; the table in languages.cc has the same order.
+enum class Message {
+  kHistory,
+  kForecast,
+  kMedian,
+  kMean,
+  kActual,
+  kBand,
+  kNow,
+  kGap,
+  kNoData,
+  kEarlierHidden,
+  kForecastOf,
+  kForecastReport,
+  kSummaryOne,
+  kSummaryMany,
+  kModel,
+  kModelDigest,
+  kDataFile,
+  kFrequency,
+  kHorizon,
+  kSteps,
+  kEvidence,
+  kVersion,
+  kCreated,
+  kProven,
+  kUnproven,
+  kStale,
+  kFailed,
+  kProvenMeans,
+  kUnprovenMeans,
+  kStaleMeans,
+  kFailedMeans,
+  kSeries,
+  kSearch,
+  kNoMatch,
+  kMatches,
+  kPrevious,
+  kNext,
+  kChartLabel,
+  kChartKeys,
+  kResetZoom,
+  kZoomForecast,
+  kNumbers,
+  kShowNumbers,
+  kTime,
+  kRow,
+  kValue,
+  kDownloadCsv,
+  kTrimmed,
+  kMoreRows,
+  kNeedsScript,
+  kLicences,
+  kDygraphsNotice,
+  kMadeBy,
+  kPosition,
+  kProgressOf,
+  kRemaining,
+  kCount,
+};
+
+struct MessageRow {
+  Message id;
+  std::string_view key;  // the name by which the page's script finds it
+  std::string_view english;
+  std::string_view chinese;
+};
+
+// Row of the table; `index` is below Message::kCount.
+const MessageRow& MessageAt(size_t index);
+
+// The sentence as it stands, with its placeholders {0}, {1}.
+std::string_view Text(Language language, Message message);
+
+// Replaces {0}, {1}, … by the arguments; a placeholder without argument stays as it is.
+std::string Text(Language language, Message message, std::initializer_list<std::string_view> arguments);
+
+}  // namespace plinth
