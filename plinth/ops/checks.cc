@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
 
@@ -10,6 +11,7 @@ namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
+      &ReshapeChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),
   };
