@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
@@ -11,6 +12,7 @@ namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
+      &LinearChecks(),
       &ReshapeChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),

@@ -1,5 +1,6 @@
 #include "plinth/ops/registry.h"
 
+#include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
@@ -8,6 +9,7 @@ namespace plinth::ops {
 
 const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
+      &LinearSpec(),
       &ReshapeSpec(),
       &SliceSpec(),
       &SoftmaxSpec(),

@@ -312,4 +312,57 @@ PLINTH_VECTOR SinCosPair SinCos(double angle) {
   return {BitsToFloat(FloatToBits(a) ^ sin_sign), BitsToFloat(FloatToBits(b) ^ cos_sign)};
 }
 
+PLINTH_VECTOR float Abs(float x) { return BitsToFloat(FloatToBits(x) & 0x7fffffff); }
+// |magnitude| with the sign of `sign`.
+PLINTH_VECTOR float CopySign(float magnitude, float sign) {
+  return BitsToFloat((FloatToBits(magnitude) & 0x7fffffff) | (FloatToBits(sign) & ~0x7fffffff));
+}
+
+// 1 / (1 + e^-x). At most 3 ULP, subnormal results included.
+PLINTH_VECTOR float Sigmoid(float x) {
+  const float e = Exp(-Abs(x));
+  const float y = (x >= 0.0f ? 1.0f : e) / (1.0f + e);
+  return x != x ? x : y;
+}
+
+// x * sigmoid(x); -infinity gives NaN, as the product does.
+PLINTH_VECTOR float Silu(float x) { return x * Sigmoid(x); }
+
+// At most 3 ULP. Method: an odd polynomial below 0.625 (Cephes, tanhf), 1 - 2 / (e^2x + 1) above.
+PLINTH_VECTOR float Tanh(float x) {
+  const float a = Abs(x), z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  p = p * z * x + x;
+  const float far = CopySign(1.0f - 2.0f / (Exp(a + a) + 1.0f), x);
+  const float y = a < 0.625f ? p : far;
+  return x != x ? x : y;
+}
+
+// The error function, at most 2 ULP. Method: an odd polynomial below 0.928, 1 - e^polynomial above
+// (N. Juffa's coefficients).
+PLINTH_VECTOR float Erf(float x) {
+  const float a = Abs(x), z = x * x;
+  float p = -5.96761703e-4f;
+  p = p * z + 4.99119423e-3f;
+  p = p * z - 2.67681349e-2f;
+  p = p * z + 1.12819925e-1f;
+  p = p * z - 3.76125336e-1f;
+  p = p * z + 1.28379166e-1f;
+  p = p * x + x;
+  const float t = a > 4.0f ? 4.0f : a;  // rounds to 1 from 3.92 on
+  float q = -1.72853470e-5f * t + 3.83197126e-4f;
+  q = q * (t * t) + (-3.88396438e-3f * t + 2.42546219e-2f);
+  q = q * t - 1.06777877e-1f;
+  q = q * t - 6.34846687e-1f;
+  q = q * t - 1.28717512e-1f;
+  q = q * t - t;
+  const float far = CopySign(1.0f - Exp(q), x);
+  const float y = a < 0.927734375f ? p : far;
+  return x != x ? x : y;
+}
+
 }  // namespace plinth::ops::PLINTH_KERNEL_LEVEL

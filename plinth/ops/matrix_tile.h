@@ -1,0 +1,159 @@
+// Multiplies a tile of rows with panels of columns in registers; the innermost part of every matrix
+// product. Written with the compiler's vector types, so that one text serves all levels.
+#pragma once
+
+#include <cstdint>
+
+#include "plinth/ops/matrix_grid.h"
+
+#ifndef PLINTH_KERNEL_LEVEL
+#error "matrix_tile.h is for kernel sources, which are compiled per instruction-set level"
+#endif
+
+namespace plinth::ops::PLINTH_KERNEL_LEVEL {
+
+// Lanes of a vector and rows of the largest tile. With two vectors per row the accumulators fill the
+// register file but for two vectors of the panel and one broadcast element: 14 x 2 of 32, 6 x 2 of 16.
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+constexpr int kTileRows = 14;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+constexpr int kTileRows = 6;
+#else
+constexpr int kLanes = 4;
+constexpr int kTileRows = 6;
+#endif
+constexpr int kPanel = 2 * kLanes;  // columns of a panel
+
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef float VecAnywhere __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+
+#define PLINTH_TILE static inline __attribute__((always_inline))
+
+PLINTH_TILE Vec LoadVec(const float* p) { return *reinterpret_cast<const VecAnywhere*>(p); }
+PLINTH_TILE void StoreVec(float* p, Vec v) { *reinterpret_cast<VecAnywhere*>(p) = v; }
+
+// Where the sums of a tile begin and end. Element [r][j] of panel p lies at
+// pointer[r * stride + p * panel_step + j]; bias and residual are added in this order where present.
+struct TileEnds {
+  const float* from = nullptr;  // sums over smaller k; nullptr: zero
+  int64_t from_stride = 0, from_panel = 0;
+  float* to = nullptr;
+  int64_t to_stride = 0, to_panel = 0;
+  const float* bias = nullptr;  // one per column, panels kPanel apart
+  const float* residual = nullptr;
+  int64_t residual_stride = 0;  // panels kPanel apart
+};
+
+// Sums a[r][k] * b[k][j] over k < depth in ascending order, for R rows and P panels. a: rows kMatrixStride
+// apart. b: panels panel_step apart, each row of one panel kPanel floats. Every element is one chain of
+// multiply-adds, whatever R and P: a row's bits do not depend on the rows beside it.
+template <int R, int P>
+PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step, int64_t depth,
+                              const TileEnds& ends) {
+  Vec acc[R][2 * P];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * P; ++v) acc[r][v] = Vec{};
+  }
+  if (ends.from != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * P; ++v) {
+        acc[r][v] = LoadVec(ends.from + r * ends.from_stride + v / 2 * ends.from_panel + v % 2 * kLanes);
+      }
+    }
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    Vec column[2 * P];
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * P; ++v) column[v] = LoadVec(b + v / 2 * panel_step + v % 2 * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vec x = a[r * kMatrixStride + k] - Vec{};
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * P; ++v) acc[r][v] += x * column[v];
+    }
+    b += kPanel;
+  }
+  if (ends.bias != nullptr) {
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * P; ++v) {
+      const Vec bias = LoadVec(ends.bias + v * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) acc[r][v] += bias;
+    }
+  }
+  if (ends.residual != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * P; ++v)
+        acc[r][v] += LoadVec(ends.residual + r * ends.residual_stride + v * kLanes);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * P; ++v) {
+      StoreVec(ends.to + r * ends.to_stride + v / 2 * ends.to_panel + v % 2 * kLanes, acc[r][v]);
+    }
+  }
+}
+
+// The same for a number of rows known only at run time. P is 1 but for the smallest tiles, where more
+// panels keep enough independent chains in flight.
+typedef void TileFn(const float* a, const float* b, int64_t panel_step, int64_t depth, const TileEnds& ends);
+
+template <int R, int P>
+static __attribute__((noinline)) void Tile(const float* a, const float* b, int64_t panel_step, int64_t depth,
+                                           const TileEnds& ends) {
+  MultiplyTile<R, P>(a, b, panel_step, depth, ends);
+}
+
+// Panels that a tile of `rows` rows takes at once, and its function.
+struct TileChoice {
+  int panels;
+  TileFn* many;  // `panels` panels
+  TileFn* one;   // one panel
+};
+static inline TileChoice ChooseTile(int64_t rows) {
+  switch (rows) {
+    case 1:
+      return {4, Tile<1, 4>, Tile<1, 1>};
+    case 2:
+      return {2, Tile<2, 2>, Tile<2, 1>};
+    case 3:
+      return {1, Tile<3, 1>, Tile<3, 1>};
+    case 4:
+      return {1, Tile<4, 1>, Tile<4, 1>};
+    case 5:
+      return {1, Tile<5, 1>, Tile<5, 1>};
+    case 6:
+      return {1, Tile<6, 1>, Tile<6, 1>};
+#if defined(__AVX512F__)
+    case 7:
+      return {1, Tile<7, 1>, Tile<7, 1>};
+    case 8:
+      return {1, Tile<8, 1>, Tile<8, 1>};
+    case 9:
+      return {1, Tile<9, 1>, Tile<9, 1>};
+    case 10:
+      return {1, Tile<10, 1>, Tile<10, 1>};
+    case 11:
+      return {1, Tile<11, 1>, Tile<11, 1>};
+    case 12:
+      return {1, Tile<12, 1>, Tile<12, 1>};
+    case 13:
+      return {1, Tile<13, 1>, Tile<13, 1>};
+    case 14:
+      return {1, Tile<14, 1>, Tile<14, 1>};
+#endif
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace plinth::ops::PLINTH_KERNEL_LEVEL
