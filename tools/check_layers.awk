@@ -44,6 +44,11 @@ $1 == "cmake" {
       else if (key == "NAME") { name = word; key = ""; check_name(file, name) }
       else if (key == "DEPS" && (word in allowed)) link(file, name, word)
       else if (key == "TEST_DEPS" && (word in allowed)) test_links[name] = test_links[name] " " word
+    } else if (call == "plinth_test") {
+      # A test program of its own counts for the folder that it stands in.
+      split(file, parts, "/")
+      if (word ~ /^(NAME|SOURCES|DEPS|LABELS)$/) key = word
+      else if (key == "DEPS" && (word in allowed)) test_links[parts[2]] = test_links[parts[2]] " " word
     } else if (call == "target_link_libraries" && word ~ /^plinth_/) {
       word = substr(word, 8)
       if (name == "") name = word

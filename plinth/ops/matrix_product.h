@@ -102,10 +102,8 @@ static inline void PackRows(const MatrixLeft& left, int64_t m0, int64_t rows, in
 template <Activation A>
 PLINTH_TILE float Activate(float x, float pair) {
   if constexpr (A == Activation::kRelu) return x < 0.0f ? 0.0f : x;
-  if constexpr (A == Activation::kGelu) return 0.5f * x * (1.0f + Erf(x * 0.70710678118654752f));
-  if constexpr (A == Activation::kGeluTanh) {
-    return 0.5f * x * (1.0f + Tanh(0.79788456080286536f * (x + 0.044715f * x * x * x)));
-  }
+  if constexpr (A == Activation::kGelu) return GeluExact(x);
+  if constexpr (A == Activation::kGeluTanh) return GeluTanh(x);
   if constexpr (A == Activation::kSilu) return Silu(x);
   if constexpr (A == Activation::kSigmoid) return Sigmoid(x);
   if constexpr (A == Activation::kTanh) return Tanh(x);
