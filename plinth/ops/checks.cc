@@ -5,6 +5,7 @@
 
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
+#include "plinth/ops/rms_norm/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
 
@@ -14,6 +15,7 @@ const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
       &LinearChecks(),
       &ReshapeChecks(),
+      &RmsNormChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),
   };

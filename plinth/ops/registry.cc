@@ -2,6 +2,7 @@
 
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
+#include "plinth/ops/rms_norm/op.h"
 #include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
 
@@ -11,6 +12,7 @@ const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
       &LinearSpec(),
       &ReshapeSpec(),
+      &RmsNormSpec(),
       &SliceSpec(),
       &SoftmaxSpec(),
   };
