@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plinth/ops/binary/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
@@ -13,6 +14,7 @@ namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
+      &BinaryChecks(),
       &LinearChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),

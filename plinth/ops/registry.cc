@@ -1,5 +1,6 @@
 #include "plinth/ops/registry.h"
 
+#include "plinth/ops/binary/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
@@ -10,6 +11,7 @@ namespace plinth::ops {
 
 const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
+      &BinarySpec(),
       &LinearSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),
