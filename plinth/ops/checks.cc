@@ -7,6 +7,7 @@
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
+#include "plinth/ops/rotary/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
 
@@ -18,6 +19,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &LinearChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),
+      &RotaryChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),
   };

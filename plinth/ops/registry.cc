@@ -4,6 +4,7 @@
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
+#include "plinth/ops/rotary/op.h"
 #include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
 
@@ -15,6 +16,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &LinearSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),
+      &RotarySpec(),
       &SliceSpec(),
       &SoftmaxSpec(),
   };
