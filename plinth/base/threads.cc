@@ -16,6 +16,7 @@
 #include <vector>
 #else
 #include <omp.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
@@ -143,6 +144,8 @@ Threads::Threads(int count) : count_(count == 0 ? Available() : count) {
 #ifdef PLINTH_STD_THREADS
   impl_ = std::make_unique<Impl>(count_ - 1);
 #else
+  // By itself oneTBB starts no more threads than there are processors, whatever an arena asks for.
+  static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4096);
   omp_set_num_threads(1);
   impl_ = std::make_unique<Impl>(count_);
 #endif

@@ -44,7 +44,7 @@ class CpuStep {
   int64_t Pieces(const View* in, const View* out) const {
     return kernel_->pieces == nullptr ? 1 : kernel_->pieces(in, out, params_);
   }
-  // Launches pieces [begin, end).
+  // Launches pieces [begin, end). `in` has one view per input port, all zero for an absent one.
   void Run(const View* in, const View* out, int64_t begin, int64_t end, std::byte* scratch,
            KernelFault* fault) const {
     run_(CpuArgs{in, out, params_.bytes, prepared_.data.get(), scratch, fault}, begin, end);

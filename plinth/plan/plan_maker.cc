@@ -212,7 +212,10 @@ Status PlanMaker::MakeSteps() {
       const bool constant = graph_.values[At(node.inputs[i])].kind == graph::ValueKind::kConstant;
       if (constant && (op.replaces() >> i & 1) == 0) kept_[At(node.inputs[i])] = 1;
     }
-    plan_.steps_.push_back({std::move(op), node.inputs, node.outputs, node.scope});
+    // Kernels see one view per port, also for optional inputs that the call leaves out at its end.
+    std::vector<int> in = node.inputs;
+    in.resize(std::max(in.size(), node.call.spec->inputs.size()), -1);
+    plan_.steps_.push_back({std::move(op), std::move(in), node.outputs, node.scope});
   }
   return absl::OkStatus();
 }
