@@ -1,6 +1,7 @@
 #include "plinth/formats/json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -48,8 +49,8 @@ class TreeEvents : public nlohmann::json_sax<Json> {
         1 + std::count(text_.begin(), text_.begin() + static_cast<int64_t>(at > 0 ? at - 1 : 0), '\n');
     // 406: a number that does not fit a double.
     return Fail(StrCat("line ", line, ": ",
-                       error.id == 406 ? "a number is beyond the range of double at " : "not JSON at ",
-                       QuotedShort(token)));
+                       error.id == 406 ? "a number is beyond the range of double" : "not JSON",
+                       "; last read ", QuotedShort(token)));
   }
 
  private:
@@ -127,11 +128,22 @@ std::string QuotedShort(std::string_view text) {
   return out + (text.size() > kMost ? "...\"" : "\"");
 }
 
+namespace {
+
+// 1.0 keeps its fraction, so that a message shows why it is no integer.
+std::string RealText(double value) {
+  char text[32];
+  const std::string shortest(text, std::to_chars(text, text + sizeof(text), value).ptr);
+  return shortest.find_first_of(".e") == shortest.npos ? shortest + ".0" : shortest;
+}
+
+}  // namespace
+
 std::string ShortText(const JsonValue& value) {
   if (value.is_null()) return "null";
   if (const bool* flag = value.flag()) return *flag ? "true" : "false";
   if (const int64_t* integer = value.integer()) return StrCat(*integer);
-  if (const double* real = value.real()) return StrCat(*real);
+  if (const double* real = value.real()) return RealText(*real);
   if (const std::string* text = value.text()) return QuotedShort(*text);
   if (const auto* array = value.array()) return StrCat("a list of ", array->size());
   return StrCat("an object of ", value.object()->size());
