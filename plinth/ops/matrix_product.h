@@ -198,17 +198,32 @@ class MatrixPass {
         const int64_t r0 = rows * t / tiles, r1 = rows * (t + 1) / tiles;
         const TileChoice choice = ChooseTile(r1 - r0);
         if (packed && tiles == 1 && p + choice.panels <= p1) took = choice.panels;
-        const Where at{m0, r0, r1 - r0, rows, p - p0, p, took};
+        const Where at{m0, r0, r1 - r0, rows, p - p0, p, took, Ahead(b, k0, length, p, took, p0, p1, t)};
         RunTile(took == 1 ? choice.one : choice.many, a + r0 * kMatrixStride, b, k0, length, at);
       }
       p += took;
     }
   }
 
+  // Where tile `t` begins to fetch: the panel that follows panels [p, p + took) in this pass is fetched in
+  // equal parts by the first tiles. Without a next one, the panel at hand.
+  const float* Ahead(const float* b, int64_t k0, int64_t length, int64_t p, int64_t took, int64_t p0,
+                     int64_t p1, int64_t t) const {
+    const float* next = b;
+    const int64_t k1 = k0 + length;
+    if (right_.packed != nullptr && p + took < p1) next = b + took * length * kPanel;
+    if (right_.packed != nullptr && p + took == p1 && k1 < depth_) {
+      next = right_.packed + (k1 * right_.panels() + p0 * MatrixMin(length, depth_ - k1)) * kPanel;
+    }
+    const int64_t part = length / 4 * kFetch * kLineFloats;
+    return next + MatrixMin(t * part, MatrixMax(0, length * kPanel - part));
+  }
+
   // Rows [r0, r0 + rows) of a block of block_rows rows that begins at output row m0; panels [panel,
   // panel + panels), the first being number `index` of the pass.
   struct Where {
     int64_t m0, r0, rows, block_rows, index, panel, panels;
+    const float* ahead;  // what to fetch meanwhile
   };
 
   void RunTile(TileFn* tile, const float* a, const float* b, int64_t k0, int64_t length,
@@ -221,7 +236,7 @@ class MatrixPass {
     if (k0 > 0) ends.from = sums, ends.from_stride = kPanel, ends.from_panel = sums_panel;
     if (!last) {
       ends.to = sums, ends.to_stride = kPanel, ends.to_panel = sums_panel;
-      tile(a, b, length * kPanel, length, ends);
+      tile(a, b, length * kPanel, length, at.ahead, ends);
       return;
     }
     const int64_t m = at.m0 + at.r0;
@@ -233,11 +248,11 @@ class MatrixPass {
         ends.residual = end_.residual + m * end_.residual_stride + first;
         ends.residual_stride = end_.residual_stride;
       }
-      tile(a, b, length * kPanel, length, ends);
+      tile(a, b, length * kPanel, length, at.ahead, ends);
       return;
     }
     ends.to = scratch_->tile, ends.to_stride = kPanel, ends.to_panel = at.rows * kPanel;
-    tile(a, b, length * kPanel, length, ends);
+    tile(a, b, length * kPanel, length, at.ahead, ends);
     for (int64_t p = 0; p < at.panels; ++p) {
       const int64_t column = first + p * width, count = MatrixMin(width, right_.columns - column);
       finish_(end_, scratch_->tile + p * at.rows * kPanel, kPanel, m, at.rows, column, count, right_.columns);

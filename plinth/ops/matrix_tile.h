@@ -46,12 +46,30 @@ struct TileEnds {
   int64_t residual_stride = 0;  // panels kPanel apart
 };
 
+// One step over k of MultiplyTile: acc[r][v] += a[r] * b[v].
+template <int R, int P>
+PLINTH_TILE void MultiplyStep(const float* a, const float* b, int64_t panel_step, Vec (&acc)[R][2 * P]) {
+  Vec column[2 * P];
+#pragma GCC unroll 8
+  for (int v = 0; v < 2 * P; ++v) column[v] = LoadVec(b + v / 2 * panel_step + v % 2 * kLanes);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    const Vec x = a[r * kMatrixStride] - Vec{};
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * P; ++v) acc[r][v] += x * column[v];
+  }
+}
+
 // Sums a[r][k] * b[k][j] over k < depth in ascending order, for R rows and P panels. a: rows kMatrixStride
 // apart. b: panels panel_step apart, each row of one panel kPanel floats. Every element is one chain of
-// multiply-adds, whatever R and P: a row's bits do not depend on the rows beside it.
+// multiply-adds, whatever R and P: a row's bits do not depend on the rows beside it. Meanwhile fetches
+// kFetch lines for every four k from `ahead` on, which the caller will need next.
+constexpr int kFetch = 2;
+constexpr int64_t kLineFloats = 16;
+
 template <int R, int P>
 PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step, int64_t depth,
-                              const TileEnds& ends) {
+                              const float* ahead, const TileEnds& ends) {
   Vec acc[R][2 * P];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -67,18 +85,16 @@ PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step
       }
     }
   }
-  for (int64_t k = 0; k < depth; ++k) {
-    Vec column[2 * P];
-#pragma GCC unroll 8
-    for (int v = 0; v < 2 * P; ++v) column[v] = LoadVec(b + v / 2 * panel_step + v % 2 * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const Vec x = a[r * kMatrixStride + k] - Vec{};
-#pragma GCC unroll 8
-      for (int v = 0; v < 2 * P; ++v) acc[r][v] += x * column[v];
-    }
-    b += kPanel;
+  int64_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
+#pragma GCC unroll 2
+    for (int f = 0; f < kFetch; ++f) __builtin_prefetch(ahead + f * kLineFloats, 0, 2);
+    ahead += kFetch * kLineFloats;
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) MultiplyStep<R, P>(a + k + u, b + u * kPanel, panel_step, acc);
+    b += 4 * kPanel;
   }
+  for (; k < depth; ++k, b += kPanel) MultiplyStep<R, P>(a + k, b, panel_step, acc);
   if (ends.bias != nullptr) {
 #pragma GCC unroll 8
     for (int v = 0; v < 2 * P; ++v) {
@@ -106,12 +122,13 @@ PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step
 
 // The same for a number of rows known only at run time. P is 1 but for the smallest tiles, where more
 // panels keep enough independent chains in flight.
-typedef void TileFn(const float* a, const float* b, int64_t panel_step, int64_t depth, const TileEnds& ends);
+typedef void TileFn(const float* a, const float* b, int64_t panel_step, int64_t depth, const float* ahead,
+                    const TileEnds& ends);
 
 template <int R, int P>
 static __attribute__((noinline)) void Tile(const float* a, const float* b, int64_t panel_step, int64_t depth,
-                                           const TileEnds& ends) {
-  MultiplyTile<R, P>(a, b, panel_step, depth, ends);
+                                           const float* ahead, const TileEnds& ends) {
+  MultiplyTile<R, P>(a, b, panel_step, depth, ahead, ends);
 }
 
 // Panels that a tile of `rows` rows takes at once, and its function.
