@@ -10,6 +10,7 @@
 #include "plinth/ops/rotary/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
+#include "plinth/ops/unary/checks.h"
 
 namespace plinth::ops {
 
@@ -22,6 +23,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &RotaryChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),
+      &UnaryChecks(),
   };
   return checks;
 }
@@ -45,7 +47,8 @@ std::vector<double> UlpLimit(const RefTensor& ref, double ulps) {
     const double a = std::abs(ref.data[i]);
     int e = 0;
     std::frexp(a, &e);
-    limit[i] = std::isfinite(a) ? ulps * std::max(std::ldexp(1.0, e - 24), 0x1p-149) : 0;
+    const double step = a == 0 ? 0 : std::ldexp(1.0, e - 24);
+    limit[i] = std::isfinite(a) ? ulps * std::max(step, 0x1p-149) : 0;
   }
   return limit;
 }

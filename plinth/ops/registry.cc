@@ -7,6 +7,7 @@
 #include "plinth/ops/rotary/op.h"
 #include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
+#include "plinth/ops/unary/op.h"
 
 namespace plinth::ops {
 
@@ -19,6 +20,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &RotarySpec(),
       &SliceSpec(),
       &SoftmaxSpec(),
+      &UnarySpec(),
   };
   return ops;
 }
