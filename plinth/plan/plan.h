@@ -60,6 +60,7 @@ class Plan {
   // "blocks.0.attention.qkv: linear", for profiles.
   std::string StepName(size_t step) const;
   const ops::OpCall& StepCall(size_t step) const { return steps_[step].op.call(); }
+  std::string_view StepKernel(size_t step) const { return steps_[step].op.kernel().name; }
   bool profile() const { return profile_; }
 
  private:
