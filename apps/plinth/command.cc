@@ -1,0 +1,89 @@
+#include "apps/plinth/command.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "plinth/base/files.h"
+#include "plinth/device/device.h"
+
+namespace plinth::app {
+
+CLI::App* Program::Add(CLI::App* parent, const std::string& name, const std::string& about) {
+  CLI::App* command = parent->add_subcommand(name, about);
+  // Where options follow a nested subcommand's name they belong to it alone.
+  command->fallthrough(false);
+  return command;
+}
+
+void Program::Run(CLI::App* command, Action action) {
+  command->callback([this, action = std::move(action)] { chosen_ = action; });
+}
+
+void Program::AddCommon(CLI::App* command, CommonOptions* options) {
+  command->add_option("-t,--threads", options->threads, "threads to use (default: one per processor)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--device", options->device, "cpu, cuda:N or hip:N (default: cpu)");
+  command->add_option("--precision", options->precision,
+                      "f32, or the file of a precision plan (default: f32)");
+}
+
+void Program::AddJson(CLI::App* command, CommonOptions* options) {
+  command->add_flag("--json", options->json, "print the result as JSON");
+}
+
+StatusOr<std::unique_ptr<Runtime>> Runtime::Make(const CommonOptions& options) {
+  PLINTH_RETURN_IF_ERROR(FindDevice(options.device).status());
+  if (options.precision != "f32") {
+    return absl::UnimplementedError(
+        StrCat("--precision ", options.precision, ": this version computes in f32 only"));
+  }
+  auto runtime = std::make_unique<Runtime>();
+  PLINTH_ASSIGN_OR_RETURN(runtime->context_.isa, IsaFromEnvironment());
+  runtime->threads_ = std::make_unique<Threads>(options.threads);
+  runtime->context_.threads = runtime->threads_.get();
+  return runtime;
+}
+
+StatusOr<std::string> ShippedModel() {
+  constexpr const char* kName = "plinth-ts-0";
+  std::string program(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", program.data(), program.size());
+  program.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  const std::string folder =
+      program.substr(0, program.rfind('/') == std::string::npos ? 0 : program.rfind('/'));
+  // Beside an installation's bin, and above a build folder of the source tree.
+  const std::string places[] = {folder + "/../share/plinth/models/" + kName,
+                                folder + "/../../models/" + kName};
+  for (const std::string& place : places) {
+    if (!FileExists(place + "/config.json")) continue;
+    char* resolved = realpath(place.c_str(), nullptr);
+    const std::string path = resolved == nullptr ? place : resolved;
+    std::free(resolved);
+    return path;
+  }
+  return absl::NotFoundError(StrCat("the shipped model ", kName, " was not found in ", places[0], " or ",
+                                    places[1], "; name a model folder with --model"));
+}
+
+StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  return ShippedModel();
+}
+
+Status Print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return absl::OkStatus();
+  return FileError("standard output", "written", errno);
+}
+
+Status FlushOutput() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+  return FileError("standard output", "written", errno);
+}
+
+bool OutputIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
+
+}  // namespace plinth::app

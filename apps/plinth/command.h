@@ -1,0 +1,76 @@
+// Holds what all subcommands share: common options, the edge where a status becomes an exit code, and the
+// list of subcommands.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "plinth/base/context.h"
+#include "plinth/base/version.h"
+
+namespace plinth::app {
+
+
+// Options that mean the same everywhere.
+struct CommonOptions {
+  int threads = 0;  // 0: one per available processor
+  std::string device = "cpu";
+  std::string precision = "f32";
+  bool json = false;
+};
+
+// What a subcommand returns: an exit code of the contract, or the error that the edge prints.
+using Action = std::function<StatusOr<int>()>;
+
+// Adds a subcommand whose action runs after parsing. `run` must own its options (capture by value).
+class Program {
+ public:
+  explicit Program(CLI::App& app) : app_(app) {}
+  CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& about);
+  CLI::App* Add(const std::string& name, const std::string& about) { return Add(&app_, name, about); }
+  void Run(CLI::App* command, Action action);
+  // Adds --threads, --device, --precision.
+  void AddCommon(CLI::App* command, CommonOptions* options);
+  // Adds --json.
+  static void AddJson(CLI::App* command, CommonOptions* options);
+  const Action& chosen() const { return chosen_; }
+
+ private:
+  CLI::App& app_;
+  Action chosen_;
+};
+
+// Threads and instruction set of one command run. Errors: Unavailable for a device that is not there,
+// InvalidArgument for options that make no sense.
+class Runtime {
+ public:
+  static StatusOr<std::unique_ptr<Runtime>> Make(const CommonOptions& options);
+  const Context& context() const { return context_; }
+  Threads& threads() { return *threads_; }
+
+ private:
+  std::unique_ptr<Threads> threads_;
+  Context context_;
+};
+
+// The folder of the model that is shipped with the program. Error: NotFound naming where it was looked for.
+StatusOr<std::string> ShippedModel();
+// `wanted`, or the shipped model where it is empty.
+StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted);
+
+// Writes to standard output; error ResourceExhausted or Unavailable when it is full or closed.
+Status Print(std::string_view text);
+Status FlushOutput();
+bool OutputIsTerminal();
+
+// One per file.
+void AddForecast(Program& program);
+void AddBacktest(Program& program);
+void AddModels(Program& program);
+void AddPlan(Program& program);
+void AddVerify(Program& program);
+void AddBench(Program& program);
+
+}  // namespace plinth::app

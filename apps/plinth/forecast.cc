@@ -1,0 +1,184 @@
+// plinth forecast: reads a CSV, forecasts every series in it, and writes the result.
+#include <algorithm>
+
+#include "apps/plinth/command.h"
+#include "apps/plinth/forecast_output.h"
+#include "plinth/base/interrupt.h"
+#include "plinth/engine/identity.h"
+#include "plinth/engine/session.h"
+#include "plinth/report/progress.h"
+#include "plinth/series/quantiles.h"
+
+namespace plinth::app {
+namespace {
+
+struct Options : CommonOptions {
+  std::string model, data, out, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+  engine::SeriesColumns columns;
+  std::vector<std::string> past, future;
+  std::string future_data;
+  bool joint = false, as_published = false;
+  int64_t horizon = 0, context = 0, seed = 0;
+};
+
+// Series that are forecast together. Enough to keep all threads busy, few enough that memory stays small.
+constexpr int64_t kSeriesPerBatch = 256;
+constexpr int64_t kValuesPerBatch = 4 << 20;
+
+Status CheckOptions(const Options& o, const models::ModelInfo& info) {
+  if (!o.past.empty() || !o.future.empty() || !o.future_data.empty() || o.joint) {
+    return absl::InvalidArgumentError(
+        StrCat("models of the family ", info.family,
+               " forecast each series by itself: leave out --past, --future, --future-data and --joint"));
+  }
+  if (o.context > info.context_length) {
+    return absl::InvalidArgumentError(StrCat("--context ", o.context, ": models of the family ", info.family,
+                                             " take up to ", info.context_length, " steps here"));
+  }
+  if (o.json && !o.out.empty()) {
+    return absl::InvalidArgumentError("--json prints the result: leave out --out, or name a file that ends in .json");
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<OutputKind> ChooseOutput(const Options& o) {
+  if (!o.out.empty()) return KindOfPath(o.out);
+  if (o.json) return OutputKind::kJson;
+  return OutputIsTerminal() ? OutputKind::kTerminal : OutputKind::kCsv;
+}
+
+// Reads, forecasts and writes batch by batch.
+class ForecastJob {
+ public:
+  ForecastJob(const Options& o, engine::Session& session, engine::SeriesFile& file, ForecastWriter& writer)
+      : session_(session), file_(file), writer_(writer) {
+    request_.horizon = o.horizon == 0 ? session.model().info().horizon : o.horizon;
+    request_.context = o.context;
+  }
+
+  Status Run(const std::vector<double>& levels) {
+    levels_ = levels;
+    request_.levels = levels;
+    // The point forecast is the median, whatever levels were asked for.
+    const auto at = std::lower_bound(request_.levels.begin(), request_.levels.end(), 0.5);
+    median_ = static_cast<size_t>(at - request_.levels.begin());
+    extra_median_ = at == request_.levels.end() || *at != 0.5;
+    if (extra_median_) request_.levels.insert(at, 0.5);
+    Progress progress("forecast", file_.items() * static_cast<int64_t>(file_.targets().size()));
+    std::vector<engine::SeriesGroup> groups;
+    int64_t values = 0;
+    for (bool more = true; more;) {
+      PLINTH_RETURN_IF_ERROR(CheckInterrupted());
+      engine::SeriesGroup group;
+      PLINTH_ASSIGN_OR_RETURN(more, file_.Next(&group));
+      if (more) {
+        values += group.length() * static_cast<int64_t>(group.values.size());
+        groups.push_back(std::move(group));
+      }
+      const int64_t count = static_cast<int64_t>(groups.size() * file_.targets().size());
+      if (count < kSeriesPerBatch && values < kValuesPerBatch && more) continue;
+      PLINTH_RETURN_IF_ERROR(Batch(groups));
+      done_ += count;
+      progress.Update(done_);
+      groups.clear();
+      values = 0;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Status Batch(const std::vector<engine::SeriesGroup>& groups) {
+    std::vector<std::span<const double>> series;
+    for (const engine::SeriesGroup& group : groups) {
+      for (const auto& y : group.values) series.emplace_back(y);
+    }
+    PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_.Run(series, request_, &Interrupted));
+    size_t s = 0;
+    for (const engine::SeriesGroup& group : groups) {
+      for (size_t t = 0; t < group.values.size(); ++t, ++s) {
+        PLINTH_RETURN_IF_ERROR(Write(group, t, forecasts[s]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status Write(const engine::SeriesGroup& group, size_t target, const engine::Forecast& forecast) {
+    const size_t all = request_.levels.size(), horizon = static_cast<size_t>(request_.horizon);
+    medians_.resize(horizon);
+    for (size_t h = 0; h < horizon; ++h) medians_[h] = forecast.values[h * all + median_];
+    std::span<const double> values = forecast.values;
+    if (extra_median_) {
+      kept_.clear();
+      for (size_t i = 0; i < forecast.values.size(); ++i) {
+        if (i % all != median_) kept_.push_back(forecast.values[i]);
+      }
+      values = kept_;
+    }
+    return writer_.Add({&group, target, file_.targets()[target], values, medians_});
+  }
+
+  engine::Session& session_;
+  engine::SeriesFile& file_;
+  ForecastWriter& writer_;
+  engine::ForecastRequest request_;
+  std::vector<double> levels_;
+  size_t median_ = 0;
+  bool extra_median_ = false;
+  std::vector<double> medians_, kept_;
+  int64_t done_ = 0;
+};
+
+StatusOr<int> Run(const Options& o) {
+  InterruptGuard interrupt;
+  PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
+  PLINTH_ASSIGN_OR_RETURN(const OutputKind kind, ChooseOutput(o));
+  PLINTH_ASSIGN_OR_RETURN(const std::vector<double> levels, series::ParseQuantiles(o.quantiles));
+  PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
+  PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
+  const models::ModelInfo& info = session->model().info();
+  PLINTH_RETURN_IF_ERROR(CheckOptions(o, info));
+  PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
+  PLINTH_ASSIGN_OR_RETURN(const std::string digest, session->folder().Digest());
+  PLINTH_ASSIGN_OR_RETURN(const std::string identity, engine::NumericsIdentity(*session));
+  const ForecastFacts facts{session->folder().name(), digest, identity, o.data,
+                            o.horizon == 0 ? info.horizon : o.horizon, levels};
+  PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, o.out, facts, !o.columns.item.empty()));
+  PLINTH_RETURN_IF_ERROR(ForecastJob(o, *session, file, *writer).Run(levels));
+  PLINTH_RETURN_IF_ERROR(writer->Finish());
+  return 0;
+}
+
+}  // namespace
+
+void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns) {
+  command->add_option("-d,--data", *data, "CSV file with a header")->required();
+  command->add_option("--time", columns->time, "time column (default: the only one that is time); none numbers the rows");
+  command->add_option("--time-format", columns->time_format, "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
+  command->add_option("--item", columns->item, "column that names the item (series) a row belongs to");
+  command->add_option("--target", columns->targets, "columns to work on (default: all numeric ones)")->delimiter(',');
+  command->add_option("--freq", columns->frequency, "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
+}
+
+void AddForecast(Program& program) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = program.Add("forecast", "forecast each series of a CSV file");
+  command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
+  AddSeriesOptions(command, &o->data, &o->columns);
+  command->add_option("--past", o->past, "covariate columns known for the past")->delimiter(',');
+  command->add_option("--future", o->future, "covariate columns known for the future too")->delimiter(',');
+  command->add_option("--future-data", o->future_data, "CSV file with the future rows of --future");
+  command->add_flag("--joint", o->joint, "forecast all targets together");
+  command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("-c,--context", o->context, "use at most this many last steps (default: all the model takes)")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("-q,--quantiles", o->quantiles, "levels between 0 and 1")->capture_default_str();
+  command->add_option("--seed", o->seed, "seed of models that draw random numbers");
+  command->add_flag("--as-published", o->as_published, "follow the original implementation in every quirk");
+  command->add_option("-o,--out", o->out, "write to a file that ends in .csv, .json or .html");
+  program.AddCommon(command, o.get());
+  Program::AddJson(command, o.get());
+  program.Run(command, [o] { return Run(*o); });
+}
+
+}  // namespace plinth::app

@@ -1,0 +1,267 @@
+#include "apps/plinth/forecast_output.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "apps/plinth/command.h"
+#include "plinth/base/files.h"
+#include "plinth/formats/json_writer.h"
+#include "plinth/report/html_report.h"
+#include "plinth/report/terminal.h"
+#include "plinth/report/terminal_chart.h"
+#include "plinth/series/quantiles.h"
+
+namespace plinth::app {
+namespace {
+
+// A file that appears when it is complete, or standard output.
+class Sink {
+ public:
+  static StatusOr<std::unique_ptr<Sink>> Open(const std::string& path) {
+    auto sink = std::make_unique<Sink>();
+    if (!path.empty()) {
+      PLINTH_ASSIGN_OR_RETURN(auto file, AtomicWriter::Create(path));
+      sink->file_ = std::make_unique<AtomicWriter>(std::move(file));
+    }
+    return sink;
+  }
+  Status Write(std::string_view text) { return file_ == nullptr ? Print(text) : file_->Write(text); }
+  Status Finish() { return file_ == nullptr ? FlushOutput() : file_->Commit(); }
+
+ private:
+  std::unique_ptr<AtomicWriter> file_;
+};
+
+std::string Number(double value) {
+  if (!std::isfinite(value)) return "";
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return std::string(text, end);
+}
+
+// Quotes a CSV cell where it has to be (RFC 4180).
+std::string Cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+class CsvForecastWriter : public ForecastWriter {
+ public:
+  CsvForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts, bool has_items)
+      : sink_(std::move(sink)), facts_(facts), has_items_(has_items) {
+    text_ = has_items ? "item,target,time,mean" : "target,time,mean";
+    for (const double level : facts.levels) StrAppend(&text_, ",", series::QuantileName(level));
+    text_ += "\n";
+  }
+  Status Add(const ForecastResult& r) override {
+    const size_t levels = facts_.levels.size();
+    const std::string name = has_items_ ? StrCat(Cell(r.group->item), ",", Cell(r.target)) : Cell(r.target);
+    for (size_t h = 0; h < r.median.size(); ++h) {
+      StrAppend(&text_, name, ",", Cell(r.group->TimeText(r.group->length() + static_cast<int64_t>(h))), ",",
+                Number(r.median[h]));
+      for (size_t k = 0; k < levels; ++k) StrAppend(&text_, ",", Number(r.values[h * levels + k]));
+      text_ += "\n";
+    }
+    return Drain();
+  }
+  Status Finish() override {
+    PLINTH_RETURN_IF_ERROR(Drain());
+    return sink_->Finish();
+  }
+
+ private:
+  Status Drain() {
+    const Status status = sink_->Write(text_);
+    text_.clear();
+    return status;
+  }
+  std::unique_ptr<Sink> sink_;
+  const ForecastFacts facts_;
+  const bool has_items_;
+  std::string text_;
+};
+
+class JsonForecastWriter : public ForecastWriter {
+ public:
+  JsonForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts)
+      : sink_(std::move(sink)), facts_(facts), json_(&text_) {
+    json_.BeginObject();
+    json_.Key("model"), json_.String(facts.model);
+    json_.Key("identity"), json_.String(facts.identity);
+    json_.Key("evidence"), json_.String("unproven");
+    json_.Key("items");
+    json_.BeginArray();
+  }
+  Status Add(const ForecastResult& r) override {
+    const engine::SeriesGroup& g = *r.group;
+    json_.BeginObject();
+    json_.Key("item");
+    g.item.empty() ? json_.Null() : json_.String(g.item);
+    json_.Key("target"), json_.String(r.target);
+    json_.Key("start"), Time(g, 0);
+    json_.Key("freq"), json_.String(g.FrequencyName());
+    json_.Key("times");
+    json_.BeginArray();
+    for (size_t h = 0; h < r.median.size(); ++h) Time(g, static_cast<int64_t>(h));
+    json_.EndArray();
+    json_.Key("mean");
+    json_.BeginArray();
+    for (const double v : r.median) json_.Number(v);
+    json_.EndArray();
+    json_.Key("quantiles");
+    json_.BeginObject();
+    for (size_t k = 0; k < facts_.levels.size(); ++k) {
+      json_.Key(series::QuantileName(facts_.levels[k]));
+      json_.BeginArray();
+      for (size_t h = 0; h < r.median.size(); ++h) json_.Number(r.values[h * facts_.levels.size() + k]);
+      json_.EndArray();
+    }
+    json_.EndObject();
+    json_.EndObject();
+    return Drain();
+  }
+  Status Finish() override {
+    json_.EndArray();
+    json_.EndObject();
+    json_.EndLine();
+    PLINTH_RETURN_IF_ERROR(Drain());
+    return sink_->Finish();
+  }
+
+ private:
+  void Time(const engine::SeriesGroup& g, int64_t step) {
+    if (g.numbered) {
+      json_.Int(g.TimeMs(g.length() + step));
+    } else {
+      json_.String(g.TimeText(g.length() + step));
+    }
+  }
+  Status Drain() {
+    const Status status = sink_->Write(text_);
+    text_.clear();
+    return status;
+  }
+  std::unique_ptr<Sink> sink_;
+  const ForecastFacts facts_;
+  std::string text_;
+  formats::JsonWriter json_;
+};
+
+// The last `past` values and the forecast, as charts want them.
+SeriesView ViewOf(const ForecastResult& r, const std::vector<double>& levels, int64_t past) {
+  const engine::SeriesGroup& g = *r.group;
+  SeriesView view;
+  view.item = g.item;
+  view.target = r.target;
+  view.numbered = g.numbered;
+  view.utc_offset_ms = int64_t{60000} * g.origin.offset_minutes;
+  const int64_t first = std::max<int64_t>(0, g.length() - past);
+  const auto point = [&](TimePoints& points, int64_t k) {
+    points.ms.push_back(g.TimeMs(k));
+    points.text.push_back(g.TimeText(k));
+  };
+  for (int64_t k = first; k < g.length(); ++k) point(view.history_time, k);
+  const std::vector<double>& y = g.values[r.target_index];
+  view.history.assign(y.begin() + first, y.end());
+  for (size_t h = 0; h < r.median.size(); ++h) point(view.forecast_time, g.length() + static_cast<int64_t>(h));
+  view.mean.assign(r.median.begin(), r.median.end());
+  for (size_t k = 0; k < levels.size(); ++k) {
+    QuantileLine line{levels[k], {}};
+    for (size_t h = 0; h < r.median.size(); ++h) line.values.push_back(r.values[h * levels.size() + k]);
+    view.quantiles.push_back(std::move(line));
+  }
+  return view;
+}
+
+class HtmlForecastWriter : public ForecastWriter {
+ public:
+  HtmlForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts) : sink_(std::move(sink)), facts_(facts) {}
+  Status Add(const ForecastResult& r) override {
+    if (report_ == nullptr) {
+      HtmlOptions options;
+      options.language = LanguageFor(ReadTerminal(1));
+      const ReportFacts head{.model = facts_.model,
+                             .model_digest = StrCat("sha256:", facts_.digest),
+                             .data_file = facts_.data_file,
+                             .frequency = r.group->FrequencyName(),
+                             .horizon = facts_.horizon,
+                             .evidence = EvidenceState::kUnproven,
+                             .version = std::string(kVersion),
+                             .created = Now()};
+      report_ = std::make_unique<HtmlReport>(head, options, [this](std::string_view t) { return sink_->Write(t); });
+    }
+    return report_->Add(ViewOf(r, facts_.levels, 4000));
+  }
+  Status Finish() override {
+    PLINTH_RETURN_IF_ERROR(report_->Finish());
+    return sink_->Finish();
+  }
+
+ private:
+  static std::string Now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts));
+  }
+  std::unique_ptr<Sink> sink_;
+  const ForecastFacts facts_;
+  std::unique_ptr<HtmlReport> report_;
+};
+
+// A chart of the first series, and one line for each further one.
+class TerminalForecastWriter : public ForecastWriter {
+ public:
+  explicit TerminalForecastWriter(const ForecastFacts& facts) : facts_(facts), terminal_(ReadTerminal(1)) {}
+  Status Add(const ForecastResult& r) override {
+    ++count_;
+    if (count_ > kCharts) return absl::OkStatus();
+    const ChartOptions options = ChartOptionsFor(terminal_, LanguageFor(terminal_));
+    return Print(StrCat(DrawChart(ViewOf(r, facts_.levels, 4000), options), r.group->note.empty() ? "" : "note: ",
+                        r.group->note, r.group->note.empty() ? "" : "\n"));
+  }
+  Status Finish() override {
+    if (count_ > kCharts) {
+      PLINTH_RETURN_IF_ERROR(Print(StrCat(count_ - kCharts, " more series; --out FILE.csv, .json or .html keeps all\n")));
+    }
+    return FlushOutput();
+  }
+
+ private:
+  static constexpr int64_t kCharts = 3;
+  const ForecastFacts facts_;
+  const TerminalFacts terminal_;
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+StatusOr<OutputKind> KindOfPath(const std::string& path) {
+  for (const auto& [ending, kind] : {std::pair<std::string_view, OutputKind>{".csv", OutputKind::kCsv},
+                                     {".json", OutputKind::kJson},
+                                     {".html", OutputKind::kHtml}}) {
+    if (std::string_view(path).ends_with(ending)) return kind;
+  }
+  return absl::InvalidArgumentError(StrCat("--out ", path, ": the name must end in .csv, .json or .html"));
+}
+
+StatusOr<std::unique_ptr<ForecastWriter>> MakeForecastWriter(OutputKind kind, const std::string& path,
+                                                             const ForecastFacts& facts, bool has_items) {
+  PLINTH_ASSIGN_OR_RETURN(auto sink, Sink::Open(path));
+  switch (kind) {
+    case OutputKind::kCsv:
+      return std::unique_ptr<ForecastWriter>(new CsvForecastWriter(std::move(sink), facts, has_items));
+    case OutputKind::kJson:
+      return std::unique_ptr<ForecastWriter>(new JsonForecastWriter(std::move(sink), facts));
+    case OutputKind::kHtml:
+      return std::unique_ptr<ForecastWriter>(new HtmlForecastWriter(std::move(sink), facts));
+    case OutputKind::kTerminal:
+      break;
+  }
+  return std::unique_ptr<ForecastWriter>(new TerminalForecastWriter(facts));
+}
+
+}  // namespace plinth::app

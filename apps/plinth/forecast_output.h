@@ -1,0 +1,49 @@
+// Writes forecasts as CSV, JSON, an HTML page, or for the terminal, one series at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plinth/base/status.h"
+#include "plinth/engine/series_file.h"
+
+namespace plinth::app {
+
+// What stands once in an output.
+struct ForecastFacts {
+  std::string model, digest, identity, data_file;
+  int64_t horizon = 0;
+  std::vector<double> levels;
+};
+
+// One series' forecast beside the history it was made from.
+struct ForecastResult {
+  const engine::SeriesGroup* group;
+  size_t target_index;
+  std::string target;
+  std::span<const double> values;  // [horizon][levels]
+  std::span<const double> median;  // [horizon]
+};
+
+class ForecastWriter {
+ public:
+  virtual ~ForecastWriter() = default;
+  virtual Status Add(const ForecastResult& result) = 0;
+  // Ends the output; a file appears under its name only now.
+  virtual Status Finish() = 0;
+};
+
+enum class OutputKind { kCsv, kJson, kHtml, kTerminal };
+
+// By the ending of `path`: .csv, .json, .html. Error: InvalidArgument for another one.
+StatusOr<OutputKind> KindOfPath(const std::string& path);
+
+// Writes to `path`, or to standard output where it is empty.
+// CSV columns: item (if any has one), target, time, mean, then one per level. JSON: the object of the
+// contract. "mean" holds the point forecast, which is the median for models that give quantiles only.
+StatusOr<std::unique_ptr<ForecastWriter>> MakeForecastWriter(OutputKind kind, const std::string& path,
+                                                             const ForecastFacts& facts, bool has_items);
+
+}  // namespace plinth::app

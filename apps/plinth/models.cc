@@ -1,0 +1,145 @@
+// plinth models: what model folders hold.
+#include <algorithm>
+
+#include "apps/plinth/command.h"
+#include "plinth/base/files.h"
+#include "plinth/engine/session.h"
+#include "plinth/formats/json_writer.h"
+
+namespace plinth::app {
+namespace {
+
+// What `models show` tells about one folder.
+struct Sheet {
+  std::string path, family, description, licence, notes, digest;
+  models::ModelInfo info;
+  int64_t parameters = 0, weight_bytes = 0;
+  double flops = 0;  // of one series with a full context, one pass
+};
+
+StatusOr<Sheet> Read(const std::string& folder) {
+  Threads one(1);
+  const Context context{&one, Isa::kV2};
+  PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, context));
+  Sheet sheet;
+  sheet.path = folder;
+  sheet.info = session->model().info();
+  sheet.family = sheet.info.family;
+  sheet.description = sheet.info.description;
+  sheet.licence = session->folder().notes().licence;
+  sheet.notes = session->folder().notes().notes;
+  PLINTH_ASSIGN_OR_RETURN(sheet.digest, session->folder().Digest());
+  for (const formats::ConstTensorRef& tensor : session->folder().weights().tensors()) {
+    sheet.parameters += tensor.size();
+    sheet.weight_bytes += tensor.bytes;
+  }
+  std::vector<int64_t> extents;
+  for (const std::string& name : session->plan().dimensions()) {
+    PLINTH_ASSIGN_OR_RETURN(const int64_t extent, Resolve(Dim::Named(name), session->model().Capacity(1)));
+    extents.push_back(extent);
+  }
+  sheet.flops = session->plan().CostAt(extents).flops;
+  return sheet;
+}
+
+std::string Json(const Sheet& s) {
+  std::string out;
+  formats::JsonWriter w(&out);
+  w.BeginObject();
+  w.Key("path"), w.String(s.path);
+  w.Key("family"), w.String(s.family);
+  w.Key("description"), w.String(s.description);
+  w.Key("context_length"), w.Int(s.info.context_length);
+  w.Key("horizon"), w.Int(s.info.horizon);
+  w.Key("quantiles");
+  w.BeginArray();
+  for (const double level : s.info.levels) w.Number(level);
+  w.EndArray();
+  w.Key("sizes");
+  w.BeginObject();
+  for (const auto& [name, value] : s.info.sizes) w.Key(name), w.Int(value);
+  w.EndObject();
+  w.Key("parameters"), w.Int(s.parameters);
+  w.Key("weight_bytes"), w.Int(s.weight_bytes);
+  w.Key("flops"), w.Number(s.flops);
+  w.Key("licence"), w.String(s.licence);
+  w.Key("notes"), w.String(s.notes);
+  w.Key("digest"), w.String(StrCat("sha256:", s.digest));
+  w.Key("evidence"), w.String("unproven");
+  w.EndObject();
+  w.EndLine();
+  return out;
+}
+
+std::string Text(const Sheet& s) {
+  std::string out = StrCat(s.path, "\n");
+  const auto line = [&](std::string_view name, const std::string& value) {
+    std::string padded(name);
+    padded.resize(std::max<size_t>(18, padded.size() + 1), ' ');
+    if (!value.empty()) StrAppend(&out, "  ", padded, value, "\n");
+  };
+  line("family", StrCat(s.family, " (", s.description, ")"));
+  line("context", StrCat("up to ", s.info.context_length, " steps"));
+  line("horizon", StrCat(s.info.horizon, " steps in one pass; longer ones continue on the medians"));
+  line("quantiles", Join(s.info.levels, " "));
+  for (const auto& [name, value] : s.info.sizes) line(name, StrCat(value));
+  line("parameters", StrCat(s.parameters, " (", s.weight_bytes, " bytes)"));
+  line("flops", StrCat(s.flops / 1e6, " million for one series and one pass"));
+  line("licence", s.licence.empty() ? "not stated" : s.licence);
+  line("notes", s.notes);
+  line("digest", StrCat("sha256:", s.digest));
+  line("evidence", "unproven");
+  return out;
+}
+
+StatusOr<int> Show(const std::string& wanted, bool json) {
+  PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(wanted));
+  PLINTH_ASSIGN_OR_RETURN(const Sheet sheet, Read(folder));
+  PLINTH_RETURN_IF_ERROR(Print(json ? Json(sheet) : Text(sheet)));
+  return 0;
+}
+
+// Folders with a config.json below `root`, or beside the shipped model.
+StatusOr<int> List(std::string root, bool json) {
+  if (root.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(const std::string shipped, ShippedModel());
+    root = shipped.substr(0, shipped.rfind('/'));
+  }
+  PLINTH_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(root));
+  for (const std::string& name : names) {
+    const std::string folder = JoinPath(root, name);
+    if (!FileExists(JoinPath(folder, "config.json"))) continue;
+    const auto sheet = Read(folder);
+    if (json && sheet.ok()) {
+      PLINTH_RETURN_IF_ERROR(Print(Json(*sheet)));
+    } else if (!json) {
+      PLINTH_RETURN_IF_ERROR(
+          Print(sheet.ok() ? StrCat(folder, ": ", sheet->family, ", ", sheet->parameters, " parameters\n")
+                           : StrCat(folder, ": ", std::string(sheet.status().message()), "\n")));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddModels(Program& program) {
+  CLI::App* models = program.Add("models", "what model folders hold");
+  models->require_subcommand(1);
+  struct Options : CommonOptions {
+    std::string folder;
+  };
+  auto show = std::make_shared<Options>();
+  CLI::App* show_command =
+      program.Add(models, "show", "family, sizes, licence, digests, evidence of one folder");
+  show_command->add_option("folder,-m,--model", show->folder, "model folder (default: the shipped model)");
+  Program::AddJson(show_command, show.get());
+  program.Run(show_command, [show] { return Show(show->folder, show->json); });
+  auto list = std::make_shared<Options>();
+  CLI::App* list_command = program.Add(models, "list", "the model folders below a folder");
+  list_command->add_option("folder", list->folder, "where to look (default: beside the shipped model)");
+  Program::AddJson(list_command, list.get());
+  program.Run(list_command, [list] { return List(list->folder, list->json); });
+}
+
+}  // namespace plinth::app

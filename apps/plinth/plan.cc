@@ -1,0 +1,74 @@
+// plinth plan: what a run will do, step by step, before it runs.
+#include "apps/plinth/command.h"
+#include "plinth/engine/session.h"
+#include "plinth/formats/json_writer.h"
+
+namespace plinth::app {
+namespace {
+
+struct Options : CommonOptions {
+  std::string model;
+  int64_t batch = 8, context = 0, horizon = 0;
+  bool explain = false;
+};
+
+StatusOr<int> Explain(const Options& o) {
+  PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
+  PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
+  PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
+  const models::ModelInfo& info = session->model().info();
+  if (o.context > info.context_length) {
+    return absl::InvalidArgumentError(
+        StrCat("--context ", o.context, ": ", info.family, " takes up to ", info.context_length, " steps"));
+  }
+  const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
+  const int64_t passes = (horizon + info.horizon - 1) / info.horizon;
+  PLINTH_ASSIGN_OR_RETURN(const auto plan, session->MakePlan(o.batch, {}, /*fuse=*/true, /*profile=*/false));
+  const ops::Cost cost = plan->CostAt(plan->capacity());
+  std::string out;
+  if (o.json) {
+    formats::JsonWriter w(&out);
+    w.BeginObject();
+    w.Key("model"), w.String(folder);
+    w.Key("device"), w.String(o.device);
+    w.Key("isa"), w.String(IsaName(runtime->context().isa));
+    w.Key("batch"), w.Int(o.batch);
+    w.Key("context"), w.Int(o.context == 0 ? info.context_length : o.context);
+    w.Key("horizon"), w.Int(horizon);
+    w.Key("passes"), w.Int(passes);
+    w.Key("steps"), w.Int(static_cast<int64_t>(plan->step_count()));
+    w.Key("flops"), w.Number(cost.flops);
+    w.Key("product_flops"), w.Number(cost.product_flops);
+    w.Key("arena_bytes"), w.Int(plan->arena_bytes());
+    w.Key("scratch_bytes"), w.Int(plan->scratch_bytes());
+    w.Key("weight_bytes"), w.Int(plan->weight_bytes());
+    w.EndObject();
+    w.EndLine();
+  } else {
+    StrAppend(&out, folder, " on ", o.device, " (x86-64-", IsaName(runtime->context().isa), "), batch ",
+              o.batch, ", horizon ", horizon, ": ", passes, passes == 1 ? " pass" : " passes", " of ",
+              plan->step_count(), " steps\n");
+    out += o.explain ? plan->Explain()
+                     : StrCat("arena ", plan->arena_bytes(), " bytes, weights ", plan->weight_bytes(),
+                              " bytes, ", cost.flops / 1e6, " Mflop a pass; --explain lists the steps\n");
+  }
+  PLINTH_RETURN_IF_ERROR(Print(out));
+  return 0;
+}
+
+}  // namespace
+
+void AddPlan(Program& program) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = program.Add("plan", "what a run will do, step by step");
+  command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
+  command->add_option("-b,--batch", o->batch, "series in one run")->check(CLI::Range(1, 1 << 20));
+  command->add_option("-c,--context", o->context, "steps of history")->check(CLI::Range(1, 1 << 30));
+  command->add_option("-H,--horizon", o->horizon, "steps to forecast")->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--explain", o->explain, "list every step: operator, kernel and why, type, bytes, flops");
+  program.AddCommon(command, o.get());
+  Program::AddJson(command, o.get());
+  program.Run(command, [o] { return Explain(*o); });
+}
+
+}  // namespace plinth::app
