@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "plinth/ops/binary/checks.h"
+#include "plinth/ops/concat/checks.h"
+#include "plinth/ops/cumsum/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
@@ -17,6 +19,8 @@ namespace plinth::ops {
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
       &BinaryChecks(),
+      &ConcatChecks(),
+      &CumsumChecks(),
       &LinearChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),

@@ -1,6 +1,8 @@
 #include "plinth/ops/registry.h"
 
 #include "plinth/ops/binary/op.h"
+#include "plinth/ops/concat/op.h"
+#include "plinth/ops/cumsum/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
@@ -14,6 +16,8 @@ namespace plinth::ops {
 const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
       &BinarySpec(),
+      &ConcatSpec(),
+      &CumsumSpec(),
       &LinearSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),

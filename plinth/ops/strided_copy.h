@@ -1,5 +1,5 @@
-// Copies a strided view into a dense one of the same dimensions, by element size; transposes in tiles.
-// Slice, reshape and permute share it. All functions are static, as in strided.h.
+// Copies a strided view into another of the same dimensions, by element size; transposes in tiles.
+// Slice, reshape, permute and concat share it. All functions are static, as in strided.h.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ static inline CopyPlan PlanCopy(const View& from, const View& to) {
   p.walk = MakeWalk<2>(to, {&from, &to});
   const Walk<2>& w = p.walk;
   p.pieces = (w.size + kPieceElements - 1) / kPieceElements;
-  if (w.step(0) == 1 || w.size == 0) return p;
+  if (w.step(0) == 1 || w.step(1) != 1 || w.size == 0) return p;
   for (int d = 0; d + 1 < w.rank; ++d) {
     if (w.strides[0][d] == 1 && w.dims[d] >= 8 && w.run() >= 8) p.across = d;
   }
@@ -90,15 +90,17 @@ static inline void CopyTiles(const CopyPlan& p, const T* from, T* to, int64_t be
 template <typename T>
 static inline void CopyRuns(const CopyPlan& p, const T* from, T* to, int64_t begin, int64_t end) {
   const Walk<2>& w = p.walk;
-  const int64_t step = w.step(0);
+  const int64_t x_step = w.step(0), y_step = w.step(1);
   const ElementRange range = ElementsOf(w.size, begin, end);
   ForRuns(w, range.first, range.last, [&](const int64_t* offsets, int64_t count) {
     const T* x = from + offsets[0];
     T* y = to + offsets[1];
-    if (step == 1 && count >= 16) {
+    if (x_step == 1 && y_step == 1 && count >= 16) {
       std::memcpy(y, x, static_cast<uint64_t>(count) * sizeof(T));
+    } else if (y_step == 1) {
+      for (int64_t i = 0; i < count; ++i) y[i] = x[i * x_step];
     } else {
-      for (int64_t i = 0; i < count; ++i) y[i] = x[i * step];
+      for (int64_t i = 0; i < count; ++i) y[i * y_step] = x[i * x_step];
     }
   });
 }
@@ -115,8 +117,8 @@ static inline void CopyElements(const View& from, const View& to, int64_t begin,
   }
 }
 
-// Copies pieces [begin, end) of PlanCopy(from, to).pieces. `to` is dense; both have the same dimensions
-// and the same element size, which alone matters.
+// Copies pieces [begin, end) of PlanCopy(from, to).pieces. Both have the same dimensions and the same
+// element size, which alone matters.
 static inline void CopyStrided(const View& from, const View& to, int64_t begin, int64_t end) {
   switch (SizeOf(to.dtype)) {
     case 1:
