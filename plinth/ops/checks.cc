@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plinth/ops/attention/checks.h"
 #include "plinth/ops/binary/checks.h"
 #include "plinth/ops/concat/checks.h"
 #include "plinth/ops/cumsum/checks.h"
@@ -18,6 +19,7 @@ namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
+      &AttentionChecks(),
       &BinaryChecks(),
       &ConcatChecks(),
       &CumsumChecks(),

@@ -1,5 +1,6 @@
 #include "plinth/ops/registry.h"
 
+#include "plinth/ops/attention/op.h"
 #include "plinth/ops/binary/op.h"
 #include "plinth/ops/concat/op.h"
 #include "plinth/ops/cumsum/op.h"
@@ -15,6 +16,7 @@ namespace plinth::ops {
 
 const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
+      &AttentionSpec(),
       &BinarySpec(),
       &ConcatSpec(),
       &CumsumSpec(),
