@@ -116,7 +116,11 @@ class SingleOpenMpThread : public tbb::task_scheduler_observer {
 };
 
 struct Threads::Impl {
-  explicit Impl(int count) : arena(count, 1), single(arena) {}
+  explicit Impl(int count) : arena(count, 1), single(arena) {
+    // oneTBB stops at one thread per processor unless told otherwise, with a warning on standard error;
+    // the arena bounds this pool, so that a pool may have more threads than processors.
+    static tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, 1024);
+  }
   tbb::task_arena arena;
   SingleOpenMpThread single;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "plinth/ops/attention/checks.h"
 #include "plinth/ops/binary/checks.h"
@@ -46,16 +48,72 @@ const std::vector<int64_t>& OddSizes() {
   return sizes;
 }
 
-std::vector<double> UlpLimit(const RefTensor& ref, double ulps) {
-  std::vector<double> limit(ref.data.size());
-  for (size_t i = 0; i < limit.size(); ++i) {
-    // One ULP of a float in [2^e, 2^(e+1)) is 2^(e-23); below the normal range it stays 2^-149.
-    const double a = std::abs(ref.data[i]);
-    int e = 0;
-    std::frexp(a, &e);
-    const double step = a == 0 ? 0 : std::ldexp(1.0, e - 24);
-    limit[i] = std::isfinite(a) ? ulps * std::max(step, 0x1p-149) : 0;
+namespace {
+
+// A binary floating-point format: stored fraction bits, exponent of the smallest normal number, and the
+// largest finite number.
+struct Format {
+  int fraction;
+  int lowest;
+  double largest;
+};
+
+Format FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return {52, -1022, std::numeric_limits<double>::max()};
+    case DType::kF16:
+      return {10, -14, 65504.0};
+    case DType::kBF16:
+      return {7, -126, 0x1.fep127};
+    default:
+      return {23, -126, static_cast<double>(std::numeric_limits<float>::max())};
   }
+}
+
+// The range of an integer type; that of i64 ends at the largest double below 2^63.
+std::pair<double, double> RangeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kI64:
+      return {-0x1p63, std::nextafter(0x1p63, 0.0)};
+    case DType::kI32:
+      return {-0x1p31, 0x1p31 - 1};
+    case DType::kI16:
+      return {-32768, 32767};
+    case DType::kI8:
+      return {-128, 127};
+    default:
+      return {0, 255};
+  }
+}
+
+}  // namespace
+
+double Ulp(DType dtype, double value) {
+  if (!IsFloat(dtype)) return 1;
+  if (!std::isfinite(value)) return 0;
+  const Format f = FormatOf(dtype);
+  const int exponent = value == 0 ? f.lowest : std::max(std::ilogb(value), f.lowest);
+  return std::ldexp(1.0, exponent - f.fraction);
+}
+
+double RoundTo(DType dtype, double value) {
+  if (dtype == DType::kBool) return value != 0 ? 1 : 0;
+  if (!IsFloat(dtype)) {
+    const auto [low, high] = RangeOf(dtype);
+    return std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), low, high);
+  }
+  if (!std::isfinite(value) || dtype == DType::kF64) return value;
+  // Scaling by a power of two is exact, so that one rounding happens, here.
+  const double ulp = Ulp(dtype, value);
+  const double rounded = std::nearbyint(value / ulp) * ulp;
+  if (std::abs(rounded) > FormatOf(dtype).largest) return std::copysign(INFINITY, value);
+  return std::copysign(rounded, value);
+}
+
+std::vector<double> UlpLimit(const RefTensor& ref, double ulps, DType dtype) {
+  std::vector<double> limit(ref.data.size());
+  for (size_t i = 0; i < limit.size(); ++i) limit[i] = ulps * Ulp(dtype, ref.data[i]);
   return limit;
 }
 

@@ -122,6 +122,7 @@ const OpChecks& RotaryChecks() {
                     .limit = Limit,
                     .derivation =
                         "(|a| + |b|) (6u + |position| 2^-51) + 3 subnormal steps; 0 where passed through"},
+      .row_inputs = 0b11,
   };
   return checks;
 }

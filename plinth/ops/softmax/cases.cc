@@ -59,10 +59,15 @@ std::vector<double> Limit(const OpCall&, const RefIo& io, size_t) {
   for (int64_t start = 0; n > 0 && start < x.size(); start += n) {
     double top = -INFINITY, spread = 0;
     for (int64_t i = 0; i < n; ++i) top = std::max(top, x.data[start + i]);
+    // exp(-inf) = 0 is exact.
+    const auto distance = [&](int64_t i) {
+      const double d = std::abs(x.data[start + i] - top);
+      return std::isfinite(d) ? d : 0;
+    };
     // The sum is dominated by terms near the maximum; far ones weigh by their own size.
-    for (int64_t i = 0; i < n; ++i) spread += y.data[start + i] * std::abs(x.data[start + i] - top);
+    for (int64_t i = 0; i < n; ++i) spread += y.data[start + i] * distance(i);
     for (int64_t i = 0; i < n; ++i) {
-      const double away = std::abs(x.data[start + i] - top);
+      const double away = distance(i);
       const double relative = kUnitRoundoff * (away + spread + static_cast<double>(n) / 4 + 8);
       limit[start + i] = y.data[start + i] * relative + 3 * 0x1p-149;
     }

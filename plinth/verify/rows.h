@@ -1,0 +1,75 @@
+// Defines the result rows that every verification reports, their statuses, and the closing summary.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace plinth::verify {
+
+// The one list of statuses (docs/commands.md); unimplemented and missing count as failed.
+enum class CheckStatus : uint8_t {
+  kPassed,
+  kWarned,
+  kFailed,
+  kUnimplemented,
+  kRefused,     // Plinth said no where its documentation says so
+  kMistrusted,  // the comparison itself did not notice a planted fault
+  kUnproven,
+  kMissing,
+  kExtra,
+};
+std::string_view StatusName(CheckStatus status);
+
+// One checked output.
+struct CheckRow {
+  std::string case_name;
+  std::string output;
+  std::string op;     // set for operators,
+  std::string model;  // or for models
+  std::string device = "cpu";
+  std::string dtype;
+  std::string mode;
+  CheckStatus status = CheckStatus::kFailed;
+  double max_abs = 0;
+  double rel_l2 = 0;
+  double max_ulp = 0;
+  double limit = 0;  // of the element with the largest share of its limit
+  std::string reproduce;
+
+  std::string kernel;  // which variant ran
+  std::string isa;
+  std::string detail;  // what is wrong, or why it was refused; one line
+
+  // Speed mode only.
+  double ms = 0;                   // median
+  double ms_low = 0, ms_high = 0;  // 10th and 90th percentile
+  double gb_per_second = 0;
+  double gflops = 0;
+};
+using RowSink = std::function<void(const CheckRow&)>;
+
+// Counts of a whole run. A run that compared nothing is bad.
+struct Summary {
+  int64_t compared = 0, passed = 0, failed = 0, refused = 0, mistrusted = 0, unproven = 0;
+
+  void Add(const CheckRow& row);
+  // "pass", "warn" or "fail".
+  std::string_view verdict() const;
+  bool good() const { return verdict() != "fail"; }
+
+ private:
+  int64_t warned_ = 0;
+};
+
+// One JSON object without a line end, the keys of the contract first. Numbers that are not finite become
+// null.
+std::string ToJson(const CheckRow& row);
+std::string ToJson(const Summary& summary);
+// One line for people: "failed  softmax n17 y0 f32 (kernel f32, v3): ...".
+std::string ToText(const CheckRow& row);
+// "12 passed, 0 failed", followed by other counts that are not zero.
+std::string ToText(const Summary& summary);
+
+}  // namespace plinth::verify
