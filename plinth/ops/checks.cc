@@ -9,6 +9,7 @@
 #include "plinth/ops/binary/checks.h"
 #include "plinth/ops/concat/checks.h"
 #include "plinth/ops/cumsum/checks.h"
+#include "plinth/ops/gather/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
@@ -25,6 +26,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &BinaryChecks(),
       &ConcatChecks(),
       &CumsumChecks(),
+      &GatherChecks(),
       &LinearChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),

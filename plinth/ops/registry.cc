@@ -4,6 +4,7 @@
 #include "plinth/ops/binary/op.h"
 #include "plinth/ops/concat/op.h"
 #include "plinth/ops/cumsum/op.h"
+#include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
@@ -20,6 +21,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &BinarySpec(),
       &ConcatSpec(),
       &CumsumSpec(),
+      &GatherSpec(),
       &LinearSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),
