@@ -9,40 +9,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "plinth/report/utf8.h"
+
 namespace plinth {
 namespace {
-
-constexpr char32_t kBad = 0xFFFD;
-
-// Reads one code point at *at and moves on; malformed bytes give U+FFFD, one at a time.
-char32_t NextCodePoint(std::string_view text, size_t* at) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(*at);
-  if (lead < 0x80) return text[(*at)++];
-  const int extra = lead >= 0xF0 && lead < 0xF5   ? 3
-                    : lead >= 0xE0 && lead < 0xF0 ? 2
-                                                  : lead >= 0xC2 && lead < 0xE0;
-  if (extra == 0 || *at + static_cast<size_t>(extra) >= text.size()) {
-    ++*at;
-    return kBad;
-  }
-  char32_t code = lead & (0x3F >> extra);
-  for (int i = 1; i <= extra; ++i) {
-    const uint8_t next = byte(*at + static_cast<size_t>(i));
-    if ((next & 0xC0) != 0x80) {
-      ++*at;
-      return kBad;
-    }
-    code = (code << 6) | (next & 0x3F);
-  }
-  static constexpr std::array<char32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[static_cast<size_t>(extra)] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-    ++*at;
-    return kBad;
-  }
-  *at += static_cast<size_t>(extra) + 1;
-  return code;
-}
 
 bool Unprintable(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) ||
@@ -133,7 +103,7 @@ std::string Printable(std::string_view text, Glyphs glyphs) {
   for (size_t at = 0; at < text.size();) {
     const size_t from = at;
     const char32_t code = NextCodePoint(text, &at);
-    const bool bad = code == kBad || Unprintable(code);
+    const bool bad = code == kReplacement || Unprintable(code);
     if (glyphs == Glyphs::kAscii) {
       out += bad || code > 0x7E ? '?' : static_cast<char>(code);
     } else {
