@@ -11,6 +11,7 @@
 #include "plinth/ops/cumsum/checks.h"
 #include "plinth/ops/gather/checks.h"
 #include "plinth/ops/linear/checks.h"
+#include "plinth/ops/permute/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
 #include "plinth/ops/rotary/checks.h"
@@ -28,6 +29,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &CumsumChecks(),
       &GatherChecks(),
       &LinearChecks(),
+      &PermuteChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),
       &RotaryChecks(),

@@ -6,6 +6,7 @@
 #include "plinth/ops/cumsum/op.h"
 #include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
+#include "plinth/ops/permute/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
 #include "plinth/ops/rotary/op.h"
@@ -23,6 +24,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &CumsumSpec(),
       &GatherSpec(),
       &LinearSpec(),
+      &PermuteSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),
       &RotarySpec(),

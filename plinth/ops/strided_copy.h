@@ -1,51 +1,72 @@
 // Copies a strided view into another of the same dimensions, by element size; transposes in tiles.
-// Slice, reshape, permute and concat share it. All functions are static, as in strided.h.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
-#include "plinth/ops/strided.h"
+#include "plinth/ops/copy_plan.h"
 
-namespace plinth::ops {
+#ifndef PLINTH_KERNEL_LEVEL
+#error "strided_copy.h is for kernel sources, which are compiled per instruction-set level"
+#endif
 
-// How one copy is cut. `across` is the dimension that is contiguous in the source where the last one is
-// not: those two are then copied in tiles, so that each cache line read is used whole. -1: by runs.
-struct CopyPlan {
-  Walk<2> walk;  // operand 0 is the source, 1 the destination
-  int across = -1;
-  int64_t tile_rows = 0, tile_columns = 0, outer = 0;
-  int64_t pieces = 0;
+namespace plinth::ops::PLINTH_KERNEL_LEVEL {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+// N elements in one register.
+template <typename T, int N>
+struct Pack {
+  typedef T Vector __attribute__((vector_size(sizeof(T) * N)));
 };
 
-inline constexpr int64_t kTileRows = 64;
-inline constexpr int64_t kTileColumns = kPieceElements / kTileRows;
-
-static inline CopyPlan PlanCopy(const View& from, const View& to) {
-  CopyPlan p;
-  p.walk = MakeWalk<2>(to, {&from, &to});
-  const Walk<2>& w = p.walk;
-  p.pieces = (w.size + kPieceElements - 1) / kPieceElements;
-  if (w.step(0) == 1 || w.step(1) != 1 || w.size == 0) return p;
-  for (int d = 0; d + 1 < w.rank; ++d) {
-    if (w.strides[0][d] == 1 && w.dims[d] >= 8 && w.run() >= 8) p.across = d;
-  }
-  if (p.across < 0) return p;
-  p.tile_rows = (w.dims[p.across] + kTileRows - 1) / kTileRows;
-  p.tile_columns = (w.run() + kTileColumns - 1) / kTileColumns;
-  p.outer = w.size / (w.dims[p.across] * w.run());
-  p.pieces = p.outer * p.tile_rows * p.tile_columns;
-  return p;
+// The first (half = 0) or second halves of `a` and `b`, interleaved.
+template <int half, typename V, int... I>
+static inline __attribute__((always_inline)) V Interleave(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, (half * (n / 2) + I / 2 + I % 2 * n)...);
 }
 
-// Reads 16 columns of 16 rows through a buffer, so that both sides see whole cache lines.
+// Transposes N x N elements in registers: log2 N times, rows i and i + N/2 are interleaved into rows 2i
+// and 2i + 1, which moves one bit of the row number into the column number each time.
+template <typename T, int N>
+static inline __attribute__((always_inline)) void TransposeSquare(const T* from, int64_t from_step, T* to,
+                                                                  int64_t to_step) {
+  using V = typename Pack<T, N>::Vector;
+  using Columns = std::make_integer_sequence<int, N>;
+  V a[N], b[N];
+#pragma GCC unroll 16
+  for (int i = 0; i < N; ++i) std::memcpy(&a[i], from + i * from_step, sizeof(V));
+#pragma GCC unroll 4
+  for (int stage = 1; stage < N; stage *= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < N / 2; ++i) {
+      b[2 * i] = Interleave<0>(a[i], a[i + N / 2], Columns{});
+      b[2 * i + 1] = Interleave<1>(a[i], a[i + N / 2], Columns{});
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < N; ++i) a[i] = b[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < N; ++i) std::memcpy(to + i * to_step, &a[i], sizeof(V));
+}
+
+// Transposes a block of 16 rows by 16 columns.
 template <typename T>
 static inline void TransposeBlock(const T* from, int64_t from_step, T* to, int64_t to_row) {
-  T block[16][16];
-  for (int c = 0; c < 16; ++c) {
-    for (int r = 0; r < 16; ++r) block[r][c] = from[c * from_step + r];
+  constexpr int N = kVectorBytes / sizeof(T) < 16 ? kVectorBytes / sizeof(T) : 16;
+  for (int r = 0; r < 16; r += N) {
+    for (int c = 0; c < 16; c += N) {
+      TransposeSquare<T, N>(from + c * from_step + r, from_step, to + r * to_row + c, to_row);
+    }
   }
-  for (int r = 0; r < 16; ++r) std::memcpy(to + r * to_row, block[r], sizeof(block[r]));
 }
 
 // One tile: rows are contiguous in the source, columns in the destination.
@@ -132,4 +153,4 @@ static inline void CopyStrided(const View& from, const View& to, int64_t begin, 
   }
 }
 
-}  // namespace plinth::ops
+}  // namespace plinth::ops::PLINTH_KERNEL_LEVEL

@@ -1,6 +1,6 @@
 #include "plinth/ops/concat/cpu.h"
 #include "plinth/ops/concat/op.h"
-#include "plinth/ops/strided_copy.h"
+#include "plinth/ops/copy_plan.h"
 
 namespace plinth::ops {
 namespace {

@@ -1,6 +1,6 @@
+#include "plinth/ops/copy_plan.h"
 #include "plinth/ops/reshape/cpu.h"
 #include "plinth/ops/reshape/op.h"
-#include "plinth/ops/strided_copy.h"
 
 namespace plinth::ops {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "plinth/ops/copy_plan.h"
 #include "plinth/ops/slice/cpu.h"
 #include "plinth/ops/slice/op.h"
-#include "plinth/ops/strided_copy.h"
 
 namespace plinth::ops {
 namespace {
