@@ -55,7 +55,7 @@ fuzz: build/fuzz/build.ninja
 
 ## make check-style layout (clang-format), clang-tidy, layers and documents
 .PHONY: check-style
-check-style: build/release/build.ninja
+check-style: build
 	@tools/check_style build/release
 
 ## make format      lay out every source with clang-format
