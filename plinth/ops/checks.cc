@@ -12,6 +12,7 @@
 #include "plinth/ops/gather/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/permute/checks.h"
+#include "plinth/ops/reduce/checks.h"
 #include "plinth/ops/reshape/checks.h"
 #include "plinth/ops/rms_norm/checks.h"
 #include "plinth/ops/rotary/checks.h"
@@ -30,6 +31,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &GatherChecks(),
       &LinearChecks(),
       &PermuteChecks(),
+      &ReduceChecks(),
       &ReshapeChecks(),
       &RmsNormChecks(),
       &RotaryChecks(),

@@ -7,6 +7,7 @@
 #include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/permute/op.h"
+#include "plinth/ops/reduce/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/rms_norm/op.h"
 #include "plinth/ops/rotary/op.h"
@@ -25,6 +26,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &GatherSpec(),
       &LinearSpec(),
       &PermuteSpec(),
+      &ReduceSpec(),
       &ReshapeSpec(),
       &RmsNormSpec(),
       &RotarySpec(),
