@@ -197,15 +197,24 @@ class Drawing {
          std::string(plinth::Text(language_, has_median ? Message::kMedian : Message::kMean))},
         {&shown_.low, Ink::kBand, plinth::Text(language_, Message::kBand, {"80"})},
         {&shown_.actual, Ink::kActual, std::string(plinth::Text(language_, Message::kActual))}};
-    std::string out = Blanks(label_width_ + 3);
-    int used = label_width_ + 3;
+    const auto absent = [](const Entry& entry) {
+      return std::none_of(entry.values->begin(), entry.values->end(),
+                          [](double v) { return std::isfinite(v); });
+    };
+    constexpr int kSample = 3, kBetween = 3;
+    int needed = -kBetween;
     for (const Entry& entry : entries) {
-      if (std::none_of(entry.values->begin(), entry.values->end(), [](double v) { return std::isfinite(v); }))
-        continue;
-      const int cells = 3 + DisplayWidth(entry.name) + 3;
-      if (used + cells - 3 > width_) break;
-      StrAppend(&out, canvas.Sample(entry.ink), " ", entry.name, "   ");
-      used += cells;
+      if (!absent(entry)) needed += kSample + DisplayWidth(entry.name) + kBetween;
+    }
+    // Above the plot where it fits, else from the edge, else without the last entries.
+    int used = label_width_ + 3 + needed <= width_ ? label_width_ + 3 : 1;
+    std::string out = Blanks(used);
+    for (const Entry& entry : entries) {
+      const int cells = kSample + DisplayWidth(entry.name);
+      if (absent(entry)) continue;
+      if (used + cells > width_) break;
+      StrAppend(&out, canvas.Sample(entry.ink), " ", entry.name, Blanks(kBetween));
+      used += cells + kBetween;
     }
     out.erase(out.find_last_not_of(' ') + 1);
     return out + "\n";
