@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+
+#include "plinth/base/random.h"
 
 namespace plinth::verify {
 namespace {
@@ -11,39 +12,12 @@ using ops::Fill;
 using ops::InputCase;
 using ops::RefTensor;
 
-// splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-class Generator {
- public:
-  explicit Generator(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // [0, 1)
-  double Between(double low, double high) { return low + (high - low) * Unit(); }
-  // [0, limit), by the high half of a product; the bias of 2^-64 * limit does not matter here.
-  int64_t Below(int64_t limit) {
-    return static_cast<int64_t>((static_cast<unsigned __int128>(Next()) * static_cast<uint64_t>(limit)) >>
-                                64);
-  }
-  // Box-Muller; the second value is thrown away to keep one draw per element.
-  double Normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - Unit()));
-    return radius * std::cos(2 * std::numbers::pi * Unit());
-  }
-
- private:
-  uint64_t state_;
-};
-
 uint64_t Mix(uint64_t hash, std::string_view text) {
   for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;  // FNV-1a
   return (hash ^ 0xffu) * 0x100000001b3u;                           // "ab","c" differs from "a","bc"
 }
 
-double Special(Generator& g) {
+double Special(Random& g) {
   switch (g.Below(32)) {
     case 0:
       return NAN;
@@ -60,14 +34,14 @@ double Special(Generator& g) {
   }
 }
 
-double Element(Fill fill, int64_t i, const InputCase& input, Generator& g) {
+double Element(Fill fill, int64_t i, const InputCase& input, Random& g) {
   switch (fill) {
     case Fill::kNormal:
       return g.Normal();
     case Fill::kUniform:
-      return g.Between(-1, 1);
+      return g.Uniform(-1, 1);
     case Fill::kPositive:
-      return g.Between(0.1, 2);
+      return g.Uniform(0.1, 2);
     case Fill::kHuge:
       return g.Normal() * 1e30;
     case Fill::kTiny:
@@ -75,7 +49,7 @@ double Element(Fill fill, int64_t i, const InputCase& input, Generator& g) {
     case Fill::kSubnormal:
       return g.Normal() * 1e-40;
     case Fill::kWide:
-      return std::copysign(std::pow(10.0, g.Between(-6, 6)), g.Unit() - 0.5);
+      return std::copysign(std::pow(10.0, g.Uniform(-6, 6)), g.Uniform() - 0.5);
     case Fill::kOffset:
       return 1000 + g.Normal();
     case Fill::kSpecial:
@@ -88,15 +62,15 @@ double Element(Fill fill, int64_t i, const InputCase& input, Generator& g) {
     case Fill::kAscending:
       return static_cast<double>(i);
     case Fill::kTies:
-      return static_cast<double>(g.Below(7) - 3);
+      return static_cast<double>(g.Below(7)) - 3;
     case Fill::kIndex:
-      return static_cast<double>(g.Below(input.limit));
+      return static_cast<double>(g.Below(static_cast<uint64_t>(input.limit)));
     case Fill::kMask:
       return static_cast<double>(g.Below(2));
     case Fill::kMaskAll:
       return 1;
     case Fill::kOffsets:
-      return static_cast<double>(g.Below(input.limit + 1));
+      return static_cast<double>(g.Below(static_cast<uint64_t>(input.limit + 1)));
     case Fill::kValues:
       return input.values[static_cast<size_t>(i)];
   }
@@ -104,11 +78,11 @@ double Element(Fill fill, int64_t i, const InputCase& input, Generator& g) {
 }
 
 // Each special value at least once, where there is room: chance must not decide what a case attacks.
-void PlantSpecials(std::vector<double>& data, Generator& g) {
+void PlantSpecials(std::vector<double>& data, Random& g) {
   const double specials[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0};
   const auto n = static_cast<int64_t>(data.size());
   if (n < 10) return;
-  const int64_t start = g.Below(n);
+  const auto start = static_cast<int64_t>(g.Below(static_cast<uint64_t>(n)));
   for (int64_t k = 0; k < 5; ++k) data[static_cast<size_t>((start + k * (n / 5)) % n)] = specials[k];
 }
 
@@ -143,7 +117,7 @@ Status CheckInput(const InputCase& input, int64_t size) {
 
 uint64_t InputSeed(uint64_t seed, std::string_view op, std::string_view case_name, size_t input) {
   uint64_t hash = Mix(Mix(0xcbf29ce484222325u ^ seed, op), case_name);
-  return Generator(hash + input).Next();
+  return SplitMix64(hash + input).Next();
 }
 
 StatusOr<RefTensor> FillInput(const InputCase& input, uint64_t seed) {
@@ -153,7 +127,7 @@ StatusOr<RefTensor> FillInput(const InputCase& input, uint64_t seed) {
   int64_t size = 1;
   for (int64_t d : input.dims) size *= d;
   PLINTH_RETURN_IF_ERROR(CheckInput(input, size));
-  Generator g(seed);
+  Random g(seed);
   tensor.data.resize(static_cast<size_t>(size));
   const bool scaled =
       !IsFloat(input.dtype) && input.dtype != DType::kBool &&

@@ -72,7 +72,7 @@ std::vector<Refusal> Refusals() {
       {"f64", {ValueType{DType::kF64, {4}}}, {}, "x is f64; f32, i32 and i64"},
       {"scalar", {ValueType{DType::kF32, {}}}, {}, "at least one dimension"},
       {"axis", {x}, Of(2), "axis 2 is outside [-2, 2)"},
-      {"negative_axis", {x}, Of(-3), "axis -3 is outside"},
+      {"axis_below_range", {x}, Of(-3), "axis -3 is outside"},
   };
 }
 
