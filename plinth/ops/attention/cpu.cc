@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "plinth/ops/attention/lanes.h"
 #include "plinth/ops/attention/tile.h"
 #include "plinth/ops/row_pieces.h"
 #include "plinth/ops/vector_math.h"
@@ -96,22 +97,28 @@ inline int64_t CountBelow(const int32_t* index, int64_t count, int64_t reach) {
 // sum, and returns the factor that earlier sums of the row need. Lanes up to a whole vector become 0.
 // One copy for all tiles: a compiler that contracted two copies differently would give two sets of bits.
 __attribute__((noinline)) float WeighRow(float* scores, int64_t n, float* running_top, float* running_sum) {
-  const int64_t vectors = (n + kLanes - 1) / kLanes;
-  for (int64_t j = n; j < vectors * kLanes; ++j) scores[j] = -kInf;
-  float top = *running_top;
-#pragma omp simd reduction(max : top)
-  for (int64_t j = 0; j < vectors * kLanes; ++j) top = scores[j] > top ? scores[j] : top;
+  const int64_t whole = n / kLanes * kLanes;
+  const Vec lowest = -kInf - Vec{};
+  Vec tops = lowest;
+  for (int64_t j = 0; j < whole; j += kLanes) tops = LargerOf(LoadVec(scores + j), tops);
+  if (whole < n) {
+    const Vec last = FirstLanes(LoadVec(scores + whole), n - whole, lowest);
+    StoreVec(scores + whole, last);
+    tops = LargerOf(last, tops);
+  }
+  const float before = *running_top;
+  const float block_top = LargestLane(tops);
+  const float top = block_top > before ? block_top : before;
   // While there is nothing but -infinity, subtract 0: the weights are then 0 instead of NaN.
   const float base = top == -kInf ? 0.0f : top;
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < vectors * kLanes; ++j) {
-    const float e = Exp(scores[j] - base);
-    scores[j] = e;
-    sum += e;
+  Vec sums{};
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const Vec e = ExpVec(LoadVec(scores + j) - base);
+    StoreVec(scores + j, e);
+    sums += e;
   }
-  const float factor = Exp(*running_top - base);
-  *running_sum = *running_sum * factor + sum;
+  const float factor = before == top ? 1.0f : Exp(before - base);
+  *running_sum = *running_sum * factor + SumOfLanes(sums);
   *running_top = top;
   return factor;
 }
@@ -141,6 +148,7 @@ void WorkTile(const Sequence& s, const AttentionParams& params, const Work& work
     if (s.bias != nullptr) AddBias(s.bias + (s.first + row + r) * s.bias_stride, work.index, seen[r], scores);
     if (seen[r] == 0) continue;
     const float factor = WeighRow(scores, seen[r], work.tops + row + r, work.sums + row + r);
+    if (factor == 1.0f) continue;
     for (int64_t e = 0; e < width; e += kLanes) {
       StoreVec(mixed + r * width + e, LoadVec(mixed + r * width + e) * factor);
     }

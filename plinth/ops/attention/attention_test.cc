@@ -1,0 +1,207 @@
+// Tests what the generic operator checks cannot: that a sequence keeps its bits whatever batch it is in,
+// whatever its hidden keys hold and however pieces are grouped; and that hostile offsets are faults.
+#include <cmath>
+#include <random>
+
+#include "gmock/gmock.h"
+#include "plinth/ops/attention/op.h"
+#include "plinth/ops/step_fixture.h"
+
+namespace plinth::ops {
+namespace {
+
+constexpr int64_t kHeads = 3, kDim = 20, kWidth = kHeads * kDim;
+
+// A fused [rows, q|k|v] with the columns of one part as a view.
+struct Fused {
+  Tensor x;
+  explicit Fused(int64_t rows, uint32_t seed = 1) : x(DType::kF32, {rows, 3 * kWidth}) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    for (int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = normal(random);
+  }
+  View Part(int part, int64_t first, int64_t rows) const {
+    View v = x.view();
+    v.data = x.data<float>() + first * 3 * kWidth + part * kWidth;
+    v.dims[0] = rows;
+    v.dims[1] = kWidth;
+    return v;
+  }
+};
+
+Tensor Int32(const std::vector<int32_t>& values) {
+  return TensorOf(DType::kI32, {static_cast<int64_t>(values.size())}, values);
+}
+
+struct Options {
+  bool causal = false;
+  View mask = {}, bias = {}, kv_offsets = {};
+};
+
+StepRun Make(const Fused& f, int64_t first, int64_t rows, const Tensor& offsets, const Options& o, Isa isa) {
+  return {.spec = &AttentionSpec(),
+          .inputs = {f.Part(0, first, rows), f.Part(1, first, rows), f.Part(2, first, rows), offsets.view(),
+                     o.kv_offsets, o.mask, o.bias},
+          .attributes = {{"heads", kHeads}, {"causal", o.causal}},
+          .isa = isa};
+}
+
+std::vector<std::byte> Rows(const StepRun& run, int64_t first, int64_t rows) {
+  const size_t row = kWidth * sizeof(float);
+  return {run.output.begin() + static_cast<int64_t>(row) * first,
+          run.output.begin() + static_cast<int64_t>(row) * (first + rows)};
+}
+
+// Lengths around vector widths, row tiles, pieces (128) and key blocks (256).
+const std::vector<int32_t> kOffsets = {0, 38, 39, 39, 167, 295, 424, 1000, 1017, 1275};
+
+TEST(Attention, SequenceKeepsItsBitsInAnyBatch) {
+  const int64_t rows = kOffsets.back();
+  const Fused f(rows);
+  Tensor mask(DType::kBool, {rows});
+  for (int64_t i = 0; i < rows; ++i) mask.data<uint8_t>()[i] = i % 7 != 3;
+  const Tensor offsets = Int32(kOffsets);
+  for (Isa isa : LevelsHere()) {
+    for (bool causal : {false, true}) {
+      for (bool masked : {false, true}) {
+        StepRun batch =
+            Make(f, 0, rows, offsets, {.causal = causal, .mask = masked ? mask.view() : View{}}, isa);
+        batch.Go();
+        for (size_t b = 0; b + 1 < kOffsets.size(); ++b) {
+          const int64_t first = kOffsets[b], count = kOffsets[b + 1] - first;
+          if (count == 0) continue;
+          const Tensor own = Int32({0, static_cast<int32_t>(count)});
+          View own_mask = mask.view();
+          own_mask.data = mask.data<uint8_t>() + first;
+          own_mask.dims[0] = count;
+          StepRun alone =
+              Make(f, first, count, own, {.causal = causal, .mask = masked ? own_mask : View{}}, isa);
+          alone.Go();
+          EXPECT_EQ(Rows(batch, first, count), alone.output)
+              << "sequence " << b << " at " << IsaName(isa) << (causal ? ", causal" : "")
+              << (masked ? ", masked" : "");
+        }
+      }
+    }
+  }
+}
+
+TEST(Attention, PiecesMayRunInAnyOrderAndGrouping) {
+  const int64_t rows = kOffsets.back();
+  const Fused f(rows);
+  const Tensor offsets = Int32(kOffsets);
+  for (Isa isa : LevelsHere()) {
+    StepRun whole = Make(f, 0, rows, offsets, {.causal = true}, isa);
+    whole.Go();
+    for (int64_t group : {1, 2, 5}) {
+      StepRun split = Make(f, 0, rows, offsets, {.causal = true}, isa);
+      split.pieces_per_launch = group;
+      split.reversed = true;
+      split.Go();
+      EXPECT_EQ(whole.output, split.output) << group << " at " << IsaName(isa);
+    }
+  }
+}
+
+// Padding a sequence with hidden keys, wherever they stand and whatever they hold, changes no bit of the
+// rows of visible tokens.
+TEST(Attention, HiddenKeysLeaveNoTrace) {
+  const int64_t length = 300, padding = 45;
+  const Fused f(length);
+  Fused padded(length + padding, 2);
+  Tensor mask(DType::kU8, {length + padding});
+  std::vector<int64_t> place;
+  int64_t token = 0;
+  for (int64_t i = 0; i < length + padding; ++i) {
+    float* row = padded.x.data<float>() + i * 3 * kWidth;
+    const bool hidden = i < 20 || (i % 3 == 0 && i - token < padding) || token == length;
+    mask.data<uint8_t>()[i] = hidden ? 0 : 255;
+    if (hidden) {
+      std::fill(row, row + 3 * kWidth, i % 2 ? NAN : INFINITY);
+    } else {
+      std::memcpy(row, f.x.data<float>() + token++ * 3 * kWidth, 3 * kWidth * sizeof(float));
+      place.push_back(i);
+    }
+  }
+  ASSERT_EQ(token, length);
+  for (Isa isa : LevelsHere()) {
+    const Tensor own = Int32({0, 300}), all = Int32({0, 345});
+    StepRun plain = Make(f, 0, length, own, {}, isa);
+    plain.Go();
+    StepRun hidden = Make(padded, 0, length + padding, all, {.mask = mask.view()}, isa);
+    hidden.Go();
+    for (int64_t i = 0; i < length; ++i) {
+      EXPECT_EQ(Rows(plain, i, 1), Rows(hidden, place[static_cast<size_t>(i)], 1)) << "row " << i;
+    }
+  }
+}
+
+struct Hostile {
+  std::vector<int32_t> offsets;
+  const char* says;
+};
+TEST(Attention, HostileOffsetsAreFaultsAndGiveZeros) {
+  const Fused f(200);
+  const std::vector<float> zeros(200 * kWidth, 0.0f);
+  for (const Hostile& h : {Hostile{{1, 200}, "do not start at 0"},
+                           {{-5, 10, 200}, "do not start at 0"},
+                           {{0, 150, 140, 200}, "decrease"},
+                           {{0, -1, 200}, "decrease"},
+                           {{0, 201}, "behind the last row"},
+                           {{0, 10, 2147483647}, "behind the last row"},
+                           {{0, -2147483647 - 1, 2147483647}, "decrease"}}) {
+    const Tensor bad = Int32(h.offsets);
+    std::vector<int32_t> fine(h.offsets.size(), 0);
+    fine.back() = 200;
+    const Tensor good = Int32(fine);
+    for (bool keys : {false, true}) {
+      StepRun run =
+          Make(f, 0, 200, keys ? good : bad, {.kv_offsets = keys ? bad.view() : good.view()}, Isa::kV2);
+      run.pieces_per_launch = 1;
+      run.Go();
+      ASSERT_NE(run.fault.what, nullptr);
+      EXPECT_THAT(run.fault.what, testing::HasSubstr(h.says));
+      EXPECT_EQ(run.Values<float>(), zeros);
+    }
+  }
+}
+
+TEST(Attention, SequenceLongerThanTheBiasIsAFault) {
+  const Fused f(20);
+  const Tensor offsets = Int32({0, 5, 16, 20});
+  Tensor bias(DType::kF32, {1, 8, 11});
+  StepRun run = Make(f, 0, 20, offsets, {.bias = bias.view()}, Isa::kV2);
+  run.Go();
+  EXPECT_EQ(ToStatus(AttentionSpec(), run.fault).message(),
+            "attention: a sequence has more queries than the bias (value 11 at position 1)");
+  const std::vector<float> y = run.Values<float>();
+  for (int64_t i = 0; i < 20 * kWidth; ++i) {
+    const bool cleared = i / kWidth >= 5 && i / kWidth < 16;
+    EXPECT_EQ(y[static_cast<size_t>(i)] == 0, cleared) << i;
+  }
+  Tensor narrow(DType::kF32, {kHeads, 11, 10});
+  StepRun keys = Make(f, 0, 20, offsets, {.bias = narrow.view()}, Isa::kV2);
+  keys.Go();
+  EXPECT_STREQ(keys.fault.what, "a sequence has more keys than the bias");
+}
+
+TEST(Attention, RowsThatSeeNothingAreZeros) {
+  const Fused f(6);
+  const Tensor offsets = Int32({0, 3});
+  const Tensor mask = TensorOf<uint8_t>(DType::kBool, {6}, {0, 0, 1, 1, 1, 1});
+  for (Isa isa : LevelsHere()) {
+    StepRun run = Make(f, 0, 6, offsets, {.causal = true, .mask = mask.view()}, isa);
+    run.Go();
+    EXPECT_EQ(run.fault.what, nullptr);
+    const std::vector<float> y = run.Values<float>();
+    for (int64_t i = 0; i < 6 * kWidth; ++i) {
+      const int64_t row = i / kWidth;
+      // Row 2 sees key 2 alone, so it is that key's value; rows 3 to 5 belong to nobody.
+      const float want = row == 2 ? f.x.data<float>()[2 * 3 * kWidth + 2 * kWidth + i % kWidth] : 0.0f;
+      EXPECT_EQ(y[static_cast<size_t>(i)], want) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plinth::ops

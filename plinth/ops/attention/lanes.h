@@ -1,0 +1,68 @@
+// Whole-vector steps of the softmax inside attention: exponential, comparison, and sums over lanes.
+#pragma once
+
+#include <cstdint>
+
+#include "plinth/ops/matrix_tile.h"
+#include "plinth/ops/vector_math.h"
+
+namespace plinth::ops::PLINTH_KERNEL_LEVEL {
+
+typedef int32_t VecInt __attribute__((vector_size(4 * kLanes)));
+
+// The larger lane by lane; a NaN in `x` is passed over (the exponential meets it again).
+PLINTH_TILE Vec LargerOf(Vec x, Vec top) { return x > top ? x : top; }
+
+// The first `count` lanes of `x`, `other` in the rest.
+PLINTH_TILE Vec FirstLanes(Vec x, int64_t count, Vec other) {
+  VecInt lane;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) lane[i] = i;
+  return lane < static_cast<int32_t>(count) ? x : other;
+}
+
+// Lanes moved down by `by`, for sums and maxima in halves.
+template <int By>
+PLINTH_TILE Vec MoveDown(Vec x) {
+  VecInt from;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) from[i] = (i + By) % kLanes;
+  return __builtin_shuffle(x, from);
+}
+PLINTH_TILE float SumOfLanes(Vec x) {
+  if constexpr (kLanes > 8) x += MoveDown<8>(x);
+  if constexpr (kLanes > 4) x += MoveDown<4>(x);
+  x += MoveDown<2>(x);
+  return x[0] + x[1];
+}
+PLINTH_TILE float LargestLane(Vec x) {
+  if constexpr (kLanes > 8) x = LargerOf(MoveDown<8>(x), x);
+  if constexpr (kLanes > 4) x = LargerOf(MoveDown<4>(x), x);
+  x = LargerOf(MoveDown<2>(x), x);
+  return x[1] > x[0] ? x[1] : x[0];
+}
+
+// Exp of vector_math.h on a whole vector: the same steps.
+PLINTH_TILE Vec ExpVec(Vec x) {
+  Vec c = x < -120.0f ? -120.0f - Vec{} : x;
+  c = c > 89.0f ? 89.0f - Vec{} : c;
+  const Vec t = c * 1.44269504088896341f + kRoundMagic;
+  const Vec n = t - kRoundMagic;
+  Vec r = c - n * 0.693145751953125f;
+  r = r - n * 1.42860682030941723e-6f;
+  Vec p = 1.991417026e-4f - Vec{};
+  p = p * r + 1.394100879e-3f;
+  p = p * r + 8.333273057e-3f;
+  p = p * r + 4.166635466e-2f;
+  p = p * r + 1.666666682e-1f;
+  p = p * r + 0.5f;
+  p = p * r * r + r;
+  p = p + 1.0f;
+  const VecInt e = reinterpret_cast<VecInt>(t) - FloatToBits(kRoundMagic);
+  const VecInt half = e >> 1;
+  const Vec low = reinterpret_cast<Vec>((half + 127) << 23);
+  const Vec high = reinterpret_cast<Vec>((e - half + 127) << 23);
+  return p * low * high;
+}
+
+}  // namespace plinth::ops::PLINTH_KERNEL_LEVEL
