@@ -64,14 +64,15 @@ void Masked(const MaskedSeries& x, int64_t lags, const LagSums& sums) {
   }
 }
 
-void Normalise(const LagSums& sums, int64_t lags, double* r) {
+void Normalise(const LagSums& sums, int64_t lags, double* __restrict r) {
   const double kMagic = 0x1.8p52;  // adding it rounds to an integer, ties to even
+  const double *product = sums.product, *behind = sums.behind, *ahead = sums.ahead, *pairs = sums.pairs;
 #pragma omp simd
   for (int64_t lag = 0; lag < lags; ++lag) {
-    const double energy = sums.behind[lag] * sums.ahead[lag];
-    const double raw = sums.product[lag] / __builtin_sqrt(energy > 1e-9 ? energy : 1e-9);
+    const double energy = behind[lag] * ahead[lag];
+    const double raw = product[lag] / __builtin_sqrt(energy > 1e-9 ? energy : 1e-9);
     const double rounded = ((raw * 0x1p30 + kMagic) - kMagic) * 0x1p-30;
-    r[lag] = sums.pairs[lag] >= 24 ? rounded : -1.0;
+    r[lag] = pairs[lag] >= 24 ? rounded : -1.0;
   }
 }
 

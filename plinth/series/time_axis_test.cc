@@ -1,6 +1,9 @@
 #include "plinth/series/time_axis.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -72,6 +75,26 @@ TEST(InferFrequency, FindsEveryRule) {
   }
   EXPECT_EQ(Inferred(Every("2024-01-15", "M", 40)), "M");
   EXPECT_EQ(InferFrequency(Every("2024-01-30", "M", 40).view())->frequency.month_day, 30);
+}
+
+TEST(InferFrequency, TheExampleSeries) {
+  const char* source = std::getenv("PLINTH_SOURCE_DIR");
+  if (source == nullptr) GTEST_SKIP() << "PLINTH_SOURCE_DIR is not set; run the tests through ctest";
+  for (auto [file, frequency] :
+       {std::pair{"demand", "30min"}, {"air_passengers", "MS"}, {"wine_sales", "MS"}, {"wool_yarn", "QS"}}) {
+    std::ifstream in(StrCat(source, "/examples/series/", file, ".csv"));
+    std::string line;
+    ASSERT_TRUE(std::getline(in, line)) << file;  // the header
+    std::vector<std::string> cells;
+    while (std::getline(in, line)) cells.push_back(line.substr(0, line.find(',')));
+    const Column c = Read(cells);
+    const auto found = InferFrequency(c.view());
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(FrequencyText(found->frequency), frequency) << file;
+    EXPECT_EQ(found->missing, 0) << file;
+    EXPECT_EQ(FormatTime(c.times.back(), c.style), cells.back());
+    EXPECT_EQ(PlaceOnGrid(c.view(), found->frequency)->length, static_cast<int64_t>(cells.size()));
+  }
 }
 
 TEST(InferFrequency, TwoRowsAreEnough) {
