@@ -61,7 +61,7 @@ class GraphBuilder : public ops::Builder {
   const ValueType& type(ops::Value v) const override;
   void PushScope(std::string_view name) override;
   void PopScope() override;
-  ops::Value Name(ops::Value v, std::string_view suffix) override;
+  ops::Value Name(ops::Value v, std::string_view suffix = "") override;
   ops::Value Constant(std::string_view name, DType dtype, std::vector<int64_t> dims) override;
   ops::Value Literal(std::string_view name, const std::vector<float>& values,
                      std::vector<int64_t> dims) override;
