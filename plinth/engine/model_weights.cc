@@ -33,7 +33,8 @@ StatusOr<View> ModelWeights::Load(const std::string& name, const ValueType& type
 
 void ModelWeights::Release(const std::string& name) {
   converted_.erase(name);
-  if (const formats::ConstTensorRef* tensor = folder_.weights().Find(name)) folder_.weights().ReleasePages(*tensor);
+  if (const formats::ConstTensorRef* tensor = folder_.weights().Find(name))
+    folder_.weights().ReleasePages(*tensor);
 }
 
 }  // namespace plinth::engine

@@ -33,6 +33,9 @@ struct Session::Worker {
   std::vector<int64_t> ordered;  // in the plan's order
 };
 
+Session::Session() = default;
+Session::~Session() = default;
+
 StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& folder, const Context& context,
                                                  const SessionOptions& options) {
   auto session = std::unique_ptr<Session>(new Session);
@@ -100,8 +103,7 @@ Status Session::RunChunk(Worker& worker, std::span<const Window> windows, std::s
   return absl::OkStatus();
 }
 
-Status Session::Pass(std::span<const Window> windows, std::span<double> quantiles,
-                     bool (*cancelled)()) {
+Status Session::Pass(std::span<const Window> windows, std::span<double> quantiles, bool (*cancelled)()) {
   const int64_t count = static_cast<int64_t>(windows.size());
   const int64_t per_run = options_.series_per_run;
   Threads& threads = *context_->threads;

@@ -44,6 +44,8 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Load(const std::string& folder, const Context& context,
                                                  const SessionOptions& options = {});
 
+  ~Session();
+
   const models::Model& model() const { return *model_; }
   const formats::ModelFolder& folder() const { return weights_->folder(); }
   const graph::Graph& graph() const { return graph_; }
@@ -54,8 +56,7 @@ class Session {
   // else is in the batch and however many threads work. `cancelled` (optional) is polled between runs.
   // Errors: InvalidArgument (horizon, levels, context), Cancelled, ResourceExhausted.
   StatusOr<std::vector<Forecast>> Run(std::span<const std::span<const double>> series,
-                                      const ForecastRequest& request,
-                                      bool (*cancelled)() = nullptr);
+                                      const ForecastRequest& request, bool (*cancelled)() = nullptr);
 
   // Memory of all plans' arenas and scratch in use by this session.
   int64_t arena_bytes() const;
@@ -68,7 +69,7 @@ class Session {
 
  private:
   struct Worker;
-  Session() = default;
+  Session();
   Status MakeWorkers();
   // One pass of the model: windows -> native quantiles [series][horizon][levels].
   Status Pass(std::span<const std::span<const double>> windows, std::span<double> quantiles,

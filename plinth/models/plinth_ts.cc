@@ -27,6 +27,7 @@
 namespace plinth::models {
 namespace {
 
+size_t At(int64_t i) { return static_cast<size_t>(i); }
 using ops::Scope;
 using ops::Value;
 
@@ -68,7 +69,7 @@ Value Attention(ops::Builder& b, const Sizes& s, Value x, Value positions, Value
   const Value q = ops::Slice(b, qkv, 1, 0, s.d);
   const Value k = ops::Slice(b, qkv, 1, s.d, 2 * s.d);
   const Value v = ops::Slice(b, qkv, 1, 2 * s.d, 3 * s.d);
-  const Value y = ops::Attention(b, q, k, v, offsets, {.heads = s.heads});
+  const Value y = ops::Attention(b, q, k, v, offsets, s.heads);
   return b.Name(Project(b, "o", y, s.d, s.d));
 }
 
@@ -86,12 +87,13 @@ Value Mix(ops::Builder& b, const Sizes& s, Value head, Value base, Value valid, 
   const Value q = ops::Reshape(b, ops::Slice(b, head, 1, 0, s.patch * nq), {-1, nq});
   Value w = ops::Reshape(b, ops::SliceFrom(b, head, 1, s.patch * nq), {-1, s.bases()});
   w = ops::Softmax(b, ops::Add(b, ops::Mul(b, w, valid), shift));
-  Value middle = ops::ReduceSum(b, ops::Mul(b, w, base), {1}, /*keepdims=*/true);
+  Value middle = ops::Linear(b, ops::Mul(b, w, base),
+                             b.Literal("ones", std::vector<float>(At(s.bases()), 1.0f), {1, s.bases()}));
   middle = ops::Add(b, middle, ops::Slice(b, q, 1, half, half + 1));
   if (half == 0) return middle;
   const Value spread = ops::Softplus(b, ops::Sub(b, q, b.Literal("softplus_shift", {1.5f}, {1})));
-  const Value up = ops::CumSum(b, ops::SliceFrom(b, spread, 1, half + 1), 1);
-  const Value down = ops::CumSum(b, ops::Slice(b, spread, 1, 0, half), 1, {.reverse = true});
+  const Value up = ops::Cumsum(b, ops::SliceFrom(b, spread, 1, half + 1), 1);
+  const Value down = ops::Cumsum(b, ops::Slice(b, spread, 1, 0, half), 1, /*reverse=*/true);
   return ops::Concat(b, {ops::Sub(b, middle, down), middle, ops::Add(b, middle, up)}, 1);
 }
 

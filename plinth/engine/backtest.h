@@ -1,0 +1,47 @@
+// Evaluates a model on past origins of a series, beside the seasonal-naive method.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plinth/engine/session.h"
+#include "plinth/series/metrics.h"
+
+namespace plinth::engine {
+
+struct BacktestOptions {
+  int64_t horizon = 0;
+  int64_t windows = 1;          // origins per series
+  int64_t stride = 0;           // steps between origins; 0: the horizon
+  int64_t season = 1;           // steps
+  int64_t context = 0;          // steps of history; 0: what the model takes. More than that still counts for
+                                // the scale of MASE and for seasonal naive
+  std::vector<int64_t> report;  // prefixes of the horizon that are scored; empty: the horizon alone
+};
+
+// Rolling origins from the end: origin k forecasts the `horizon` steps that begin k * stride steps before the
+// last possible one. An origin needs more than one season of history (and two steps).
+class Backtest {
+ public:
+  // Errors: InvalidArgument for options that make no sense.
+  static StatusOr<Backtest> Make(Session& session, BacktestOptions options);
+
+  // Scores the origins of one series. Error: InvalidArgument when not even one origin fits (says how long
+  // the series is and how long it has to be), Cancelled.
+  Status Add(std::span<const double> series, bool (*cancelled)() = nullptr);
+
+  const BacktestOptions& options() const { return options_; }
+  // One per entry of options().report, in that order.
+  const std::vector<series::BacktestScores>& scores() const { return scores_; }
+  int64_t series() const { return series_; }
+
+ private:
+  Backtest(Session& session, BacktestOptions options);
+  Session* session_;
+  BacktestOptions options_;
+  int64_t seen_ = 0;  // steps of history that scores and seasonal naive get
+  std::vector<series::BacktestScores> scores_;
+  int64_t series_ = 0;
+};
+
+}  // namespace plinth::engine

@@ -1,0 +1,280 @@
+#include "plinth/engine/series_file.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "plinth/base/interrupt.h"
+#include "plinth/series/timestamp.h"
+
+namespace plinth::engine {
+namespace {
+
+constexpr size_t kSampleRows = 200;
+constexpr int64_t kMostBytesInMemory = int64_t{1} << 30;
+
+using Sample = std::vector<std::vector<std::string>>;
+
+std::vector<std::string_view> ColumnOf(const Sample& sample, size_t column) {
+  std::vector<std::string_view> cells;
+  for (const auto& row : sample) cells.push_back(row[column]);
+  return cells;
+}
+
+// More numbers than text among the cells; a column of gaps alone counts too.
+bool LooksNumeric(const std::vector<std::string_view>& cells, bool comma) {
+  int64_t numbers = 0, others = 0;
+  for (const std::string_view cell : cells) {
+    double value;
+    const formats::CellKind kind = formats::ParseNumber(cell, comma, &value);
+    numbers += kind == formats::CellKind::kNumber;
+    others += kind != formats::CellKind::kNumber && kind != formats::CellKind::kGap;
+  }
+  return others == 0 || numbers > others;
+}
+
+bool LooksEmpty(const std::vector<std::string_view>& cells) {
+  return std::all_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); });
+}
+
+}  // namespace
+
+std::string SeriesGroup::TimeText(int64_t k) const {
+  if (numbered) return StrCat(k + 1);
+  return series::FormatTime(series::Advance(origin, frequency, k), style);
+}
+
+int64_t SeriesGroup::TimeMs(int64_t k) const {
+  if (numbered) return k + 1;
+  const int64_t micros = series::Advance(origin, frequency, k).micros;
+  return micros >= 0 ? micros / 1000 : -((-micros + 999) / 1000);
+}
+
+std::string SeriesGroup::FrequencyName() const { return numbered ? "1" : series::FrequencyText(frequency); }
+
+int64_t SeriesGroup::DefaultSeason() const { return numbered ? 1 : series::DefaultSeason(frequency); }
+
+StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColumns& columns) {
+  SeriesFile file;
+  file.path_ = path == "-" ? "/dev/stdin" : path;
+  file.columns_ = columns;
+  if (columns.time == "none" && !(columns.time_format.empty() && columns.frequency.empty())) {
+    return absl::InvalidArgumentError("--time none numbers the rows: leave out --time-format and --freq");
+  }
+  if (!columns.time_format.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(file.time_reader_, series::TimeReader::ForPattern(columns.time_format));
+  }
+  if (!columns.frequency.empty()) {
+    auto frequency = series::ParseFrequency(columns.frequency);
+    if (!frequency.ok()) return Prepend(frequency.status(), "--freq");
+    file.frequency_ = *frequency;
+  }
+  PLINTH_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(file.path_));
+  if (input.size() == 0) {
+    PLINTH_ASSIGN_OR_RETURN(file.text_, ReadFile(file.path_, kMostBytesInMemory));
+  }
+  PLINTH_RETURN_IF_ERROR(file.FirstPass());
+  PLINTH_ASSIGN_OR_RETURN(file.reader_, file.Reader());
+  PLINTH_ASSIGN_OR_RETURN(file.has_row_, file.reader_->Next());
+  if (!file.together_) PLINTH_RETURN_IF_ERROR(file.LoadAll());
+  return file;
+}
+
+StatusOr<formats::CsvReader> SeriesFile::Reader() const {
+  return text_.empty() ? formats::CsvReader::Open(path_) : formats::CsvReader::FromText(text_, path_);
+}
+
+Status SeriesFile::FirstPass() {
+  PLINTH_ASSIGN_OR_RETURN(formats::CsvReader reader, Reader());
+  Sample sample;
+  std::unordered_map<std::string, bool> seen;
+  std::string current;
+  bool columns_found = false;
+  while (true) {
+    PLINTH_ASSIGN_OR_RETURN(const bool more, reader.Next());
+    if (more && sample.size() < kSampleRows) sample.emplace_back(reader.row().begin(), reader.row().end());
+    if (!columns_found && (!more || sample.size() == kSampleRows)) {
+      PLINTH_RETURN_IF_ERROR(FindColumns(reader, sample));
+      columns_found = true;
+      // Items of the sample first; from here on row by row.
+      for (size_t r = 0; item_column_ >= 0 && r + (more ? 1 : 0) < sample.size(); ++r) {
+        const std::string& item = sample[r][static_cast<size_t>(item_column_)];
+        if (r > 0 && item == current) continue;
+        current = item;
+        if (!seen.emplace(item, true).second) together_ = false;
+      }
+    }
+    if (!more) break;
+    if (columns_found && item_column_ >= 0) {
+      const std::string_view item = reader.row()[static_cast<size_t>(item_column_)];
+      if (!seen.empty() && item == current) continue;
+      current = std::string(item);
+      if (!seen.emplace(current, true).second) together_ = false;
+    }
+    if (reader.line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
+  }
+  items_ = item_column_ < 0 ? 1 : static_cast<int64_t>(seen.size());
+  return absl::OkStatus();
+}
+
+Status SeriesFile::FindTimeColumn(const formats::CsvReader& reader, const Sample& sample) {
+  if (columns_.time == "none") return absl::OkStatus();
+  if (!columns_.time.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(time_column_, reader.Column(columns_.time));
+    return absl::OkStatus();
+  }
+  std::vector<std::string> found;
+  for (size_t c = 0; c < reader.header().size(); ++c) {
+    const std::string& name = reader.header()[c];
+    const bool taken = name == columns_.item || std::find(columns_.targets.begin(), columns_.targets.end(),
+                                                          name) != columns_.targets.end();
+    const auto cells = ColumnOf(sample, c);
+    bool time = false;
+    if (columns_.time_format.empty()) {
+      time = series::LooksLikeTime(cells);
+    } else {
+      series::TimeReader probe = time_reader_;
+      time = !cells.empty() && probe.Read(cells[0]).ok();
+    }
+    if (taken || !time) continue;
+    found.push_back(name);
+    time_column_ = static_cast<int>(c);
+  }
+  if (found.size() == 1) return absl::OkStatus();
+  const std::string columns = Join(reader.header(), ", ");
+  if (found.empty()) {
+    return absl::InvalidArgumentError(StrCat(
+        path_, ": no column reads as time (columns: ", columns,
+        "); name one with --time, give its pattern with --time-format, or number the rows with --time none"));
+  }
+  return absl::InvalidArgumentError(
+      StrCat(path_, ": columns ", Join(found, ", "), " all read as time; choose one with --time"));
+}
+
+Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& sample) {
+  PLINTH_RETURN_IF_ERROR(FindTimeColumn(reader, sample));
+  if (!columns_.item.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(item_column_, reader.Column(columns_.item));
+  }
+  const bool comma = reader.delimiter() != ',';
+  const bool all = columns_.targets.empty();
+  for (size_t c = 0; c < reader.header().size(); ++c) {
+    const int column = static_cast<int>(c);
+    if (column == time_column_ || column == item_column_) continue;
+    const auto cells = ColumnOf(sample, c);
+    if (!LooksNumeric(cells, comma)) {
+      if (text_column_.empty()) text_column_ = reader.header()[c];
+    } else if (all && !(LooksEmpty(cells) && reader.header().size() > 2)) {
+      columns_.targets.push_back(reader.header()[c]);
+    }
+  }
+  if (columns_.targets.empty()) {
+    return absl::InvalidArgumentError(StrCat(path_, ": no column holds numbers (columns: ",
+                                             Join(reader.header(), ", "), "); name one with --target"));
+  }
+  for (const std::string& target : columns_.targets) {
+    PLINTH_ASSIGN_OR_RETURN(const int column, reader.Column(target));
+    if (column == time_column_ || column == item_column_) {
+      return absl::InvalidArgumentError(StrCat(path_, ": column \"", target, "\" is the ",
+                                               column == time_column_ ? "time" : "item",
+                                               " column and cannot be a target too"));
+    }
+    if (std::find(target_columns_.begin(), target_columns_.end(), column) != target_columns_.end()) {
+      return absl::InvalidArgumentError(StrCat("--target names column \"", target, "\" twice"));
+    }
+    target_columns_.push_back(column);
+  }
+  return absl::OkStatus();
+}
+
+// Takes the reader's current row.
+Status SeriesFile::AddRow(Rows* rows) {
+  formats::CsvReader& reader = *reader_;
+  if (time_column_ >= 0) {
+    auto time = time_reader_.Read(reader.row()[static_cast<size_t>(time_column_)]);
+    if (!time.ok()) {
+      return Prepend(time.status(), StrCat(path_, ": line ", reader.line(), ": column \"",
+                                           reader.header()[static_cast<size_t>(time_column_)], "\""));
+    }
+    rows->times.push_back(*time);
+    rows->lines.push_back(reader.line());
+  }
+  rows->values.resize(target_columns_.size());
+  for (size_t t = 0; t < target_columns_.size(); ++t) {
+    PLINTH_ASSIGN_OR_RETURN(const double value, reader.Number(target_columns_[t]));
+    rows->values[t].push_back(value);
+  }
+  return absl::OkStatus();
+}
+
+// Reads the rows of one item that stand together; false at the end of the file.
+StatusOr<bool> SeriesFile::ReadItem(Rows* rows) {
+  *rows = {};
+  if (!has_row_) return false;
+  if (item_column_ >= 0) rows->item = std::string(reader_->row()[static_cast<size_t>(item_column_)]);
+  while (has_row_) {
+    if (item_column_ >= 0 && reader_->row()[static_cast<size_t>(item_column_)] != rows->item) break;
+    PLINTH_RETURN_IF_ERROR(AddRow(rows));
+    if (reader_->line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
+    PLINTH_ASSIGN_OR_RETURN(has_row_, reader_->Next());
+  }
+  return true;
+}
+
+Status SeriesFile::LoadAll() {
+  std::unordered_map<std::string, size_t> index;
+  while (has_row_) {
+    const std::string item(reader_->row()[static_cast<size_t>(item_column_)]);
+    const auto [at, fresh] = index.emplace(item, all_.size());
+    if (fresh) {
+      all_.emplace_back();
+      all_.back().item = item;
+    }
+    PLINTH_RETURN_IF_ERROR(AddRow(&all_[at->second]));
+    if (reader_->line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
+    PLINTH_ASSIGN_OR_RETURN(has_row_, reader_->Next());
+  }
+  return absl::OkStatus();
+}
+
+Status SeriesFile::ToGroup(const Rows& rows, SeriesGroup* group) {
+  *group = {};
+  group->item = rows.item;
+  if (time_column_ < 0) {
+    group->numbered = true;
+    group->values = rows.values;
+    return absl::OkStatus();
+  }
+  group->style = time_reader_.style();
+  const series::TimeColumn column{rows.times, &group->style, rows.lines};
+  if (columns_.frequency.empty() && (rows.times.size() > 1 || !frequency_)) {
+    PLINTH_ASSIGN_OR_RETURN(const series::Inference inferred, series::InferFrequency(column));
+    frequency_ = inferred.frequency;
+    group->note = inferred.note;
+  }
+  PLINTH_ASSIGN_OR_RETURN(const series::Grid grid, series::PlaceOnGrid(column, *frequency_));
+  group->origin = grid.origin;
+  group->frequency = grid.frequency;
+  for (const auto& values : rows.values) group->values.push_back(series::OnGrid(grid, values));
+  return absl::OkStatus();
+}
+
+StatusOr<bool> SeriesFile::Next(SeriesGroup* group) {
+  Rows rows;
+  if (together_) {
+    PLINTH_ASSIGN_OR_RETURN(const bool more, ReadItem(&rows));
+    if (!more) return false;
+  } else {
+    if (next_ == all_.size()) return false;
+    rows = std::move(all_[next_++]);
+  }
+  Status status = ToGroup(rows, group);
+  if (status.ok()) return true;
+  if (item_column_ >= 0) status = Prepend(status, StrCat("item \"", rows.item, "\""));
+  if (item_column_ < 0 && !text_column_.empty()) {
+    status = Status(status.code(), StrCat(std::string(status.message()), " (if column \"", text_column_,
+                                          "\" tells several series apart, use --item ", text_column_, ")"));
+  }
+  return Prepend(status, path_);
+}
+
+}  // namespace plinth::engine
