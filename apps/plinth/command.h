@@ -12,7 +12,6 @@
 
 namespace plinth::app {
 
-
 // Options that mean the same everywhere.
 struct CommonOptions {
   int threads = 0;  // 0: one per available processor

@@ -17,7 +17,7 @@ struct Options : CommonOptions {
   engine::SeriesColumns columns;
   std::vector<std::string> past, future;
   std::string future_data;
-  bool joint = false, as_published = false;
+  bool joint = false, as_published = false, chart = false;
   int64_t horizon = 0, context = 0, seed = 0;
 };
 
@@ -35,23 +35,33 @@ Status CheckOptions(const Options& o, const models::ModelInfo& info) {
     return absl::InvalidArgumentError(StrCat("--context ", o.context, ": models of the family ", info.family,
                                              " take up to ", info.context_length, " steps here"));
   }
-  if (o.json && !o.out.empty()) {
-    return absl::InvalidArgumentError("--json prints the result: leave out --out, or name a file that ends in .json");
-  }
+  if (o.json && o.chart) return absl::InvalidArgumentError("--json and --chart both want standard output");
   return absl::OkStatus();
 }
 
-StatusOr<OutputKind> ChooseOutput(const Options& o) {
-  if (!o.out.empty()) return KindOfPath(o.out);
-  if (o.json) return OutputKind::kJson;
-  return OutputIsTerminal() ? OutputKind::kTerminal : OutputKind::kCsv;
+// A file if one is named, and what fits standard output.
+StatusOr<std::vector<std::pair<OutputKind, std::string>>> ChooseOutputs(const Options& o) {
+  std::vector<std::pair<OutputKind, std::string>> outputs;
+  if (!o.out.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(const OutputKind kind, KindOfPath(o.out));
+    outputs.emplace_back(kind, o.out);
+  }
+  if (o.json) {
+    outputs.emplace_back(OutputKind::kJson, "");
+  } else if (o.chart || OutputIsTerminal()) {
+    outputs.emplace_back(OutputKind::kTerminal, "");
+  } else if (o.out.empty()) {
+    outputs.emplace_back(OutputKind::kCsv, "");
+  }
+  return outputs;
 }
 
 // Reads, forecasts and writes batch by batch.
 class ForecastJob {
  public:
-  ForecastJob(const Options& o, engine::Session& session, engine::SeriesFile& file, ForecastWriter& writer)
-      : session_(session), file_(file), writer_(writer) {
+  ForecastJob(const Options& o, engine::Session& session, engine::SeriesFile& file,
+              std::vector<std::unique_ptr<ForecastWriter>>& writers)
+      : session_(session), file_(file), writers_(writers) {
     request_.horizon = o.horizon == 0 ? session.model().info().horizon : o.horizon;
     request_.context = o.context;
   }
@@ -114,12 +124,15 @@ class ForecastJob {
       }
       values = kept_;
     }
-    return writer_.Add({&group, target, file_.targets()[target], values, medians_});
+    for (auto& writer : writers_) {
+      PLINTH_RETURN_IF_ERROR(writer->Add({&group, target, file_.targets()[target], values, medians_}));
+    }
+    return absl::OkStatus();
   }
 
   engine::Session& session_;
   engine::SeriesFile& file_;
-  ForecastWriter& writer_;
+  std::vector<std::unique_ptr<ForecastWriter>>& writers_;
   engine::ForecastRequest request_;
   std::vector<double> levels_;
   size_t median_ = 0;
@@ -131,7 +144,7 @@ class ForecastJob {
 StatusOr<int> Run(const Options& o) {
   InterruptGuard interrupt;
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
-  PLINTH_ASSIGN_OR_RETURN(const OutputKind kind, ChooseOutput(o));
+  PLINTH_ASSIGN_OR_RETURN(const auto outputs, ChooseOutputs(o));
   PLINTH_ASSIGN_OR_RETURN(const std::vector<double> levels, series::ParseQuantiles(o.quantiles));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
@@ -140,11 +153,15 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
   PLINTH_ASSIGN_OR_RETURN(const std::string digest, session->folder().Digest());
   PLINTH_ASSIGN_OR_RETURN(const std::string identity, engine::NumericsIdentity(*session));
-  const ForecastFacts facts{session->folder().name(), digest, identity, o.data,
-                            o.horizon == 0 ? info.horizon : o.horizon, levels};
-  PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, o.out, facts, !o.columns.item.empty()));
-  PLINTH_RETURN_IF_ERROR(ForecastJob(o, *session, file, *writer).Run(levels));
-  PLINTH_RETURN_IF_ERROR(writer->Finish());
+  const ForecastFacts facts{
+      session->folder().name(), digest, identity, o.data, o.horizon == 0 ? info.horizon : o.horizon, levels};
+  std::vector<std::unique_ptr<ForecastWriter>> writers;
+  for (const auto& [kind, path] : outputs) {
+    PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, path, facts, !o.columns.item.empty()));
+    writers.push_back(std::move(writer));
+  }
+  PLINTH_RETURN_IF_ERROR(ForecastJob(o, *session, file, writers).Run(levels));
+  for (auto& writer : writers) PLINTH_RETURN_IF_ERROR(writer->Finish());
   return 0;
 }
 
@@ -152,11 +169,15 @@ StatusOr<int> Run(const Options& o) {
 
 void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns) {
   command->add_option("-d,--data", *data, "CSV file with a header")->required();
-  command->add_option("--time", columns->time, "time column (default: the only one that is time); none numbers the rows");
-  command->add_option("--time-format", columns->time_format, "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
+  command->add_option("--time", columns->time,
+                      "time column (default: the only one that is time); none numbers the rows");
+  command->add_option("--time-format", columns->time_format,
+                      "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
   command->add_option("--item", columns->item, "column that names the item (series) a row belongs to");
-  command->add_option("--target", columns->targets, "columns to work on (default: all numeric ones)")->delimiter(',');
-  command->add_option("--freq", columns->frequency, "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
+  command->add_option("--target", columns->targets, "columns to work on (default: all numeric ones)")
+      ->delimiter(',');
+  command->add_option("--freq", columns->frequency,
+                      "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
 }
 
 void AddForecast(Program& program) {
@@ -170,12 +191,15 @@ void AddForecast(Program& program) {
   command->add_flag("--joint", o->joint, "forecast all targets together");
   command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
       ->check(CLI::Range(1, 1 << 20));
-  command->add_option("-c,--context", o->context, "use at most this many last steps (default: all the model takes)")
+  command
+      ->add_option("-c,--context", o->context,
+                   "use at most this many last steps (default: all the model takes)")
       ->check(CLI::Range(1, 1 << 30));
   command->add_option("-q,--quantiles", o->quantiles, "levels between 0 and 1")->capture_default_str();
   command->add_option("--seed", o->seed, "seed of models that draw random numbers");
   command->add_flag("--as-published", o->as_published, "follow the original implementation in every quirk");
   command->add_option("-o,--out", o->out, "write to a file that ends in .csv, .json or .html");
+  command->add_flag("--chart", o->chart, "draw the chart also where standard output is no terminal");
   program.AddCommon(command, o.get());
   Program::AddJson(command, o.get());
   program.Run(command, [o] { return Run(*o); });

@@ -1,10 +1,11 @@
 #include "apps/plinth/forecast_output.h"
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <ctime>
 
 #include "apps/plinth/command.h"
 #include "plinth/base/files.h"
+#include "plinth/formats/csv.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/html_report.h"
 #include "plinth/report/terminal.h"
@@ -32,37 +33,24 @@ class Sink {
   std::unique_ptr<AtomicWriter> file_;
 };
 
-std::string Number(double value) {
-  if (!std::isfinite(value)) return "";
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-  return std::string(text, end);
-}
-
-// Quotes a CSV cell where it has to be (RFC 4180).
-std::string Cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 class CsvForecastWriter : public ForecastWriter {
  public:
   CsvForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts, bool has_items)
-      : sink_(std::move(sink)), facts_(facts), has_items_(has_items) {
-    text_ = has_items ? "item,target,time,mean" : "target,time,mean";
-    for (const double level : facts.levels) StrAppend(&text_, ",", series::QuantileName(level));
-    text_ += "\n";
+      : sink_(std::move(sink)), facts_(facts), has_items_(has_items), csv_(&text_) {
+    if (has_items) csv_.Cell("item");
+    for (const char* name : {"target", "time", "mean"}) csv_.Cell(name);
+    for (const double level : facts.levels) csv_.Cell(series::QuantileName(level));
+    csv_.EndRow();
   }
   Status Add(const ForecastResult& r) override {
     const size_t levels = facts_.levels.size();
-    const std::string name = has_items_ ? StrCat(Cell(r.group->item), ",", Cell(r.target)) : Cell(r.target);
     for (size_t h = 0; h < r.median.size(); ++h) {
-      StrAppend(&text_, name, ",", Cell(r.group->TimeText(r.group->length() + static_cast<int64_t>(h))), ",",
-                Number(r.median[h]));
-      for (size_t k = 0; k < levels; ++k) StrAppend(&text_, ",", Number(r.values[h * levels + k]));
-      text_ += "\n";
+      if (has_items_) csv_.Cell(r.group->item);
+      csv_.Cell(r.target);
+      csv_.Cell(r.group->TimeText(r.group->length() + static_cast<int64_t>(h)));
+      csv_.Number(r.median[h]);
+      for (size_t k = 0; k < levels; ++k) csv_.Number(r.values[h * levels + k]);
+      csv_.EndRow();
     }
     return Drain();
   }
@@ -81,6 +69,7 @@ class CsvForecastWriter : public ForecastWriter {
   const ForecastFacts facts_;
   const bool has_items_;
   std::string text_;
+  formats::CsvWriter csv_;
 };
 
 class JsonForecastWriter : public ForecastWriter {
@@ -165,7 +154,8 @@ SeriesView ViewOf(const ForecastResult& r, const std::vector<double>& levels, in
   for (int64_t k = first; k < g.length(); ++k) point(view.history_time, k);
   const std::vector<double>& y = g.values[r.target_index];
   view.history.assign(y.begin() + first, y.end());
-  for (size_t h = 0; h < r.median.size(); ++h) point(view.forecast_time, g.length() + static_cast<int64_t>(h));
+  for (size_t h = 0; h < r.median.size(); ++h)
+    point(view.forecast_time, g.length() + static_cast<int64_t>(h));
   view.mean.assign(r.median.begin(), r.median.end());
   for (size_t k = 0; k < levels.size(); ++k) {
     QuantileLine line{levels[k], {}};
@@ -177,7 +167,8 @@ SeriesView ViewOf(const ForecastResult& r, const std::vector<double>& levels, in
 
 class HtmlForecastWriter : public ForecastWriter {
  public:
-  HtmlForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts) : sink_(std::move(sink)), facts_(facts) {}
+  HtmlForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts)
+      : sink_(std::move(sink)), facts_(facts) {}
   Status Add(const ForecastResult& r) override {
     if (report_ == nullptr) {
       HtmlOptions options;
@@ -190,7 +181,8 @@ class HtmlForecastWriter : public ForecastWriter {
                              .evidence = EvidenceState::kUnproven,
                              .version = std::string(kVersion),
                              .created = Now()};
-      report_ = std::make_unique<HtmlReport>(head, options, [this](std::string_view t) { return sink_->Write(t); });
+      report_ =
+          std::make_unique<HtmlReport>(head, options, [this](std::string_view t) { return sink_->Write(t); });
     }
     return report_->Add(ViewOf(r, facts_.levels, 4000));
   }
@@ -220,12 +212,14 @@ class TerminalForecastWriter : public ForecastWriter {
     ++count_;
     if (count_ > kCharts) return absl::OkStatus();
     const ChartOptions options = ChartOptionsFor(terminal_, LanguageFor(terminal_));
-    return Print(StrCat(DrawChart(ViewOf(r, facts_.levels, 4000), options), r.group->note.empty() ? "" : "note: ",
-                        r.group->note, r.group->note.empty() ? "" : "\n"));
+    return Print(StrCat(DrawChart(ViewOf(r, facts_.levels, 4000), options),
+                        r.group->note.empty() ? "" : "note: ", r.group->note,
+                        r.group->note.empty() ? "" : "\n"));
   }
   Status Finish() override {
     if (count_ > kCharts) {
-      PLINTH_RETURN_IF_ERROR(Print(StrCat(count_ - kCharts, " more series; --out FILE.csv, .json or .html keeps all\n")));
+      PLINTH_RETURN_IF_ERROR(
+          Print(StrCat(count_ - kCharts, " more series; --out FILE.csv, .json or .html keeps all\n")));
     }
     return FlushOutput();
   }
