@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "plinth/base/context.h"
 #include "plinth/base/version.h"
+#include "plinth/engine/series_file.h"
 
 namespace plinth::app {
 
@@ -63,6 +64,9 @@ StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted);
 Status Print(std::string_view text);
 Status FlushOutput();
 bool OutputIsTerminal();
+
+// Adds --data, --time, --time-format, --item, --target and --freq.
+void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns);
 
 // One per file.
 void AddForecast(Program& program);

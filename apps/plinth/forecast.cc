@@ -74,7 +74,8 @@ class ForecastJob {
     median_ = static_cast<size_t>(at - request_.levels.begin());
     extra_median_ = at == request_.levels.end() || *at != 0.5;
     if (extra_median_) request_.levels.insert(at, 0.5);
-    Progress progress("forecast", file_.items() * static_cast<int64_t>(file_.targets().size()));
+    Progress progress(StandardErrorProgress(
+        "forecast", file_.items() * static_cast<int64_t>(file_.targets().size()), "series"));
     std::vector<engine::SeriesGroup> groups;
     int64_t values = 0;
     for (bool more = true; more;) {
@@ -88,8 +89,7 @@ class ForecastJob {
       const int64_t count = static_cast<int64_t>(groups.size() * file_.targets().size());
       if (count < kSeriesPerBatch && values < kValuesPerBatch && more) continue;
       PLINTH_RETURN_IF_ERROR(Batch(groups));
-      done_ += count;
-      progress.Update(done_);
+      progress.Add(count);
       groups.clear();
       values = 0;
     }
@@ -138,7 +138,6 @@ class ForecastJob {
   size_t median_ = 0;
   bool extra_median_ = false;
   std::vector<double> medians_, kept_;
-  int64_t done_ = 0;
 };
 
 StatusOr<int> Run(const Options& o) {

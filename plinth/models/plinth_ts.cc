@@ -27,7 +27,6 @@
 namespace plinth::models {
 namespace {
 
-size_t At(int64_t i) { return static_cast<size_t>(i); }
 using ops::Scope;
 using ops::Value;
 
@@ -87,8 +86,7 @@ Value Mix(ops::Builder& b, const Sizes& s, Value head, Value base, Value valid, 
   const Value q = ops::Reshape(b, ops::Slice(b, head, 1, 0, s.patch * nq), {-1, nq});
   Value w = ops::Reshape(b, ops::SliceFrom(b, head, 1, s.patch * nq), {-1, s.bases()});
   w = ops::Softmax(b, ops::Add(b, ops::Mul(b, w, valid), shift));
-  Value middle = ops::Linear(b, ops::Mul(b, w, base),
-                             b.Literal("ones", std::vector<float>(At(s.bases()), 1.0f), {1, s.bases()}));
+  Value middle = ops::ReduceSum(b, ops::Mul(b, w, base), {1}, /*keep=*/true);
   middle = ops::Add(b, middle, ops::Slice(b, q, 1, half, half + 1));
   if (half == 0) return middle;
   const Value spread = ops::Softplus(b, ops::Sub(b, q, b.Literal("softplus_shift", {1.5f}, {1})));
