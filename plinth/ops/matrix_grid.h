@@ -15,6 +15,9 @@ constexpr int64_t kMatrixRows = 126;
 constexpr int64_t kMatrixUnits = 16;
 // Longest run over K whose panel (32 columns) stays in the first-level cache beside a tile of rows.
 constexpr int64_t kMatrixDepth = 256;
+// Floats of panels at most that are walked tile by tile (256 KiB): half of the smallest second-level cache
+// of today's servers.
+constexpr int64_t kMatrixNarrow = 65536;
 // Rows of a packed block of the left matrix lie this many floats apart: a constant, so that one register
 // addresses all rows of a tile, and no power of two, so that they fall into different cache sets.
 constexpr int64_t kMatrixStride = kMatrixDepth + 16;

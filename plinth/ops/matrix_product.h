@@ -152,8 +152,13 @@ static inline FinishFn* ChooseFinish(Activation activation) {
   return kFinish[static_cast<int>(activation)];
 }
 
-// One pass: rows [m0, m0 + rows) (at most kMatrixRows) times panels [p0, p1) (at most kMatrixUnits
-// units).
+// What one pass computes: rows [m0, m0 + rows) (at most kMatrixRows) of panels [p0, p1) (at most
+// kMatrixUnits units).
+struct MatrixSpan {
+  int64_t m0, rows, p0, p1;
+};
+
+// Computes spans of one product.
 class MatrixPass {
  public:
   MatrixPass(const MatrixLeft& left, const MatrixRight& right, const MatrixEnd& end, int64_t depth,
@@ -166,97 +171,163 @@ class MatrixPass {
         blocks_(MatrixBlocksOf(depth)),
         finish_(ChooseFinish(end.activation)) {}
 
-  void Run(int64_t m0, int64_t rows, int64_t p0, int64_t p1) const {
-    for (int64_t b = 0; b < blocks_.count; ++b) {
-      const int64_t k0 = b * blocks_.step, length = MatrixMin(blocks_.step, depth_ - k0);
-      const float* a = scratch_->rows;
-      if (rows == 1 && left_.depth_step == 1) {
-        a = left_.data + m0 * left_.row_step + k0;
-      } else {
-        PackRows(left_, m0, rows, k0, length, scratch_->rows);
+  // Computes `span`; `next` is the span that this thread computes afterwards, or nullptr.
+  void Run(const MatrixSpan& span, const MatrixSpan* next) const {
+    for (int64_t i = 0; i < blocks_.count; ++i) {
+      Block block{span, i * blocks_.step, 0, nullptr, 0, nullptr};
+      block.length = MatrixMin(blocks_.step, depth_ - block.k0);
+      const int64_t k1 = block.k0 + block.length;
+      if (k1 < depth_) {
+        block.PlanNext(left_, right_, span, k1, MatrixMin(blocks_.step, depth_ - k1));
+      } else if (next != nullptr) {
+        block.PlanNext(left_, right_, *next, 0, MatrixMin(blocks_.step, depth_));
       }
-      RunBlock(a, m0, rows, p0, p1, k0, length);
+      if (right_.packed != nullptr && (span.p1 - span.p0) * block.length * kPanel <= kMatrixNarrow) {
+        RunByTiles(block);
+      } else {
+        RunByPanels(block);
+      }
     }
   }
 
  private:
-  void RunBlock(const float* a, int64_t m0, int64_t rows, int64_t p0, int64_t p1, int64_t k0,
-                int64_t length) const {
-    const int64_t tiles = MatrixCeil(rows, kTileRows);
-    const bool packed = right_.packed != nullptr;
-    // Packed panels of this block: those of earlier blocks hold k0 rows each.
-    const float* base = packed ? right_.packed + k0 * right_.panels() * kPanel : nullptr;
-    for (int64_t p = p0; p < p1;) {
-      const float* b = scratch_->panel;
-      if (packed) {
-        b = base + p * length * kPanel;
-      } else {
-        PackPanel(right_, p, k0, length, scratch_->panel);
-      }
-      int64_t took = 1;
-      for (int64_t t = 0; t < tiles; ++t) {
-        const int64_t r0 = rows * t / tiles, r1 = rows * (t + 1) / tiles;
-        const TileChoice choice = ChooseTile(r1 - r0);
-        if (packed && tiles == 1 && p + choice.panels <= p1) took = choice.panels;
-        const Where at{m0, r0, r1 - r0, rows, p - p0, p, took, Ahead(b, k0, length, p, took, p0, p1, t)};
-        RunTile(took == 1 ? choice.one : choice.many, a + r0 * kMatrixStride, b, k0, length, at);
-      }
-      p += took;
-    }
-  }
+  // One run over K of a span, and where the next one will read.
+  struct Block {
+    MatrixSpan span;
+    int64_t k0, length;
+    const float* next_left;  // nullptr where fetching ahead does not apply
+    int64_t next_rows;
+    const float* next_right;
 
-  // Where tile `t` begins to fetch: the panel that follows panels [p, p + took) in this pass is fetched in
-  // equal parts by the first tiles. Without a next one, the panel at hand.
-  const float* Ahead(const float* b, int64_t k0, int64_t length, int64_t p, int64_t took, int64_t p0,
-                     int64_t p1, int64_t t) const {
-    const float* next = b;
-    const int64_t k1 = k0 + length;
-    if (right_.packed != nullptr && p + took < p1) next = b + took * length * kPanel;
-    if (right_.packed != nullptr && p + took == p1 && k1 < depth_) {
-      next = right_.packed + (k1 * right_.panels() + p0 * MatrixMin(length, depth_ - k1)) * kPanel;
+    void PlanNext(const MatrixLeft& from, const MatrixRight& right, const MatrixSpan& next, int64_t next_k0,
+                  int64_t next_length) {
+      if (from.depth_step == 1) next_left = from.data + next.m0 * from.row_step + next_k0;
+      next_rows = next.rows;
+      if (right.packed == nullptr) return;
+      next_right = right.packed + (next_k0 * right.panels() + next.p0 * next_length) * kPanel;
     }
-    const int64_t part = length / 4 * kFetch * kLineFloats;
-    return next + MatrixMin(t * part, MatrixMax(0, length * kPanel - part));
-  }
-
-  // Rows [r0, r0 + rows) of a block of block_rows rows that begins at output row m0; panels [panel,
-  // panel + panels), the first being number `index` of the pass.
-  struct Where {
-    int64_t m0, r0, rows, block_rows, index, panel, panels;
-    const float* ahead;  // what to fetch meanwhile
   };
 
-  void RunTile(TileFn* tile, const float* a, const float* b, int64_t k0, int64_t length,
-               const Where& at) const {
-    const int64_t width = right_.panel_outputs(), first = at.panel * width;
-    const int64_t sums_panel = at.block_rows * kPanel;
-    float* sums = scratch_->sums + at.index * sums_panel + at.r0 * kPanel;
-    const bool last = k0 + length == depth_;
+  // A tile's place: rows [r0, r0 + rows) of the block, panels [panel, panel + panels) of the product.
+  struct Place {
+    int64_t r0, rows, panel, panels;
+  };
+
+  // Rows [r0, r0 + rows) of the block as a tile reads them: packed, or where they lie if it is one row.
+  const float* LeftOf(const Block& block, int64_t r0, int64_t rows, float* to) const {
+    const int64_t m = block.span.m0 + r0;
+    if (rows == 1 && left_.depth_step == 1) return left_.data + m * left_.row_step + block.k0;
+    PackRows(left_, m, rows, block.k0, block.length, to);
+    return to;
+  }
+  // Packed panels of a block follow those of earlier blocks, which hold k0 rows each.
+  const float* RightOf(const Block& block, int64_t p) const {
+    return right_.packed + (block.k0 * right_.panels() + p * block.length) * kPanel;
+  }
+
+  // For many panels: each in turn meets all tiles, so that it stays in the first-level cache.
+  void RunByPanels(const Block& block) const {
+    const MatrixSpan& span = block.span;
+    const int64_t tiles = MatrixCeil(span.rows, kTileRows);
+    const float* a = LeftOf(block, 0, span.rows, scratch_->rows);
+    for (int64_t p = span.p0; p < span.p1; ++p) {
+      const float* b = scratch_->panel;
+      if (right_.packed != nullptr) {
+        b = RightOf(block, p);
+      } else {
+        PackPanel(right_, p, block.k0, block.length, scratch_->panel);
+      }
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t r0 = span.rows * t / tiles, r1 = span.rows * (t + 1) / tiles;
+        RunTile(ChooseTile(r1 - r0).one, block, a + r0 * kMatrixStride, b,
+                AheadByPanels(block, b, p, t, tiles), {r0, r1 - r0, p, 1});
+      }
+    }
+  }
+
+  // For few panels, which stay in the second-level cache together: each tile of rows meets all of them, so
+  // that its packed copy stays in the first-level cache.
+  void RunByTiles(const Block& block) const {
+    const MatrixSpan& span = block.span;
+    const int64_t tiles = MatrixCeil(span.rows, kTileRows);
+    int64_t call = 0;
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t r0 = span.rows * t / tiles, r1 = span.rows * (t + 1) / tiles;
+      const float* a = LeftOf(block, r0, r1 - r0, scratch_->rows);
+      const TileChoice choice = ChooseTile(r1 - r0);
+      for (int64_t p = span.p0, took; p < span.p1; p += took) {
+        took = p + choice.panels <= span.p1 ? choice.panels : 1;
+        const float* b = RightOf(block, p);
+        RunTile(took == 1 ? choice.one : choice.many, block, a, b, AheadByTiles(block, b, call++),
+                {r0, r1 - r0, p, took});
+      }
+    }
+  }
+
+  // What tile `t` of panel `p` fetches. The first tiles fetch the panel that comes next, in equal parts;
+  // the others the rows of the next block.
+  TileAhead AheadByPanels(const Block& block, const float* b, int64_t p, int64_t t, int64_t tiles) const {
+    constexpr int64_t kPanelTiles = kPanel / 8;
+    const int64_t spare = (p - block.span.p0) * (tiles - kPanelTiles) + t - kPanelTiles;
+    TileAhead rows;
+    if (t >= kPanelTiles && AheadRows(block, spare, &rows)) return rows;
+    const float* next = p + 1 < block.span.p1 ? b + block.length * kPanel : block.next_right;
+    if (next == nullptr || right_.packed == nullptr) next = b;
+    return {next + MatrixMin(t, kPanelTiles - 1) * (block.length / 4) * kTileAhead, kTileAhead};
+  }
+  // What the call-th tile fetches: first the rows of the next block, then its panels.
+  TileAhead AheadByTiles(const Block& block, const float* b, int64_t call) const {
+    TileAhead rows;
+    if (AheadRows(block, call, &rows)) return rows;
+    const int64_t part = block.length / 4 * kTileAhead;
+    if (block.next_right == nullptr || block.next_right == RightOf(block, block.span.p0)) return {b, 0};
+    const int64_t start = MatrixMin(call * part, (block.span.p1 - block.span.p0 - 1) * block.length * kPanel);
+    return {block.next_right + start, kTileAhead};
+  }
+  // The part-th share of the next block's rows: two lines of each of some rows.
+  bool AheadRows(const Block& block, int64_t part, TileAhead* ahead) const {
+    const int64_t quads = block.length / 4;
+    if (block.next_left == nullptr || quads == 0) return false;
+    const int64_t groups = MatrixCeil(block.next_rows, quads), column = part / groups * kTileAhead;
+    if (column >= block.length) return false;
+    *ahead = {block.next_left + part % groups * quads * left_.row_step + column, left_.row_step};
+    return true;
+  }
+
+  void RunTile(TileFn* tile, const Block& block, const float* a, const float* b, const TileAhead& ahead,
+               const Place& at) const {
+    const int64_t sums_panel = block.span.rows * kPanel, step = block.length * kPanel;
+    float* sums = scratch_->sums + (at.panel - block.span.p0) * sums_panel + at.r0 * kPanel;
     TileEnds ends;
-    if (k0 > 0) ends.from = sums, ends.from_stride = kPanel, ends.from_panel = sums_panel;
-    if (!last) {
+    if (block.k0 > 0) ends.from = sums, ends.from_stride = kPanel, ends.from_panel = sums_panel;
+    if (block.k0 + block.length < depth_) {
       ends.to = sums, ends.to_stride = kPanel, ends.to_panel = sums_panel;
-      tile(a, b, length * kPanel, length, at.ahead, ends);
+      tile(a, b, step, block.length, ahead, ends);
       return;
     }
-    const int64_t m = at.m0 + at.r0;
+    const int64_t width = right_.panel_outputs(), first = at.panel * width, m = block.span.m0 + at.r0;
     if (end_.activation == Activation::kNone && first + at.panels * kPanel <= right_.columns) {
-      ends.to = end_.out + m * end_.out_stride + first, ends.to_stride = end_.out_stride;
-      ends.to_panel = kPanel;
-      if (end_.bias != nullptr) ends.bias = end_.bias + first;
-      if (end_.residual != nullptr) {
-        ends.residual = end_.residual + m * end_.residual_stride + first;
-        ends.residual_stride = end_.residual_stride;
-      }
-      tile(a, b, length * kPanel, length, at.ahead, ends);
+      FinishInPlace(m, first, &ends);
+      tile(a, b, step, block.length, ahead, ends);
       return;
     }
     ends.to = scratch_->tile, ends.to_stride = kPanel, ends.to_panel = at.rows * kPanel;
-    tile(a, b, length * kPanel, length, at.ahead, ends);
+    tile(a, b, step, block.length, ahead, ends);
     for (int64_t p = 0; p < at.panels; ++p) {
       const int64_t column = first + p * width, count = MatrixMin(width, right_.columns - column);
       finish_(end_, scratch_->tile + p * at.rows * kPanel, kPanel, m, at.rows, column, count, right_.columns);
     }
+  }
+
+  // Without an activation whole panels are finished in registers.
+  void FinishInPlace(int64_t m, int64_t first, TileEnds* ends) const {
+    ends->to = end_.out + m * end_.out_stride + first;
+    ends->to_stride = end_.out_stride;
+    ends->to_panel = kPanel;
+    if (end_.bias != nullptr) ends->bias = end_.bias + first;
+    if (end_.residual == nullptr) return;
+    ends->residual = end_.residual + m * end_.residual_stride + first;
+    ends->residual_stride = end_.residual_stride;
   }
 
   const MatrixLeft left_;
@@ -268,20 +339,30 @@ class MatrixPass {
   FinishFn* const finish_;
 };
 
-// Runs pieces [begin, end) of `grid`; neighbouring pieces of a row block are taken in one pass.
-static inline void RunPieces(const MatrixPass& pass, const MatrixGrid& grid, const MatrixRight& right,
-                             int64_t begin, int64_t end) {
+// The span that begins at piece `begin`: neighbouring pieces of a row block, before `end`, are taken in one
+// pass, because each pass packs its rows once. Returns the first piece after it.
+static inline int64_t SpanOf(const MatrixGrid& grid, int64_t panels, int64_t begin, int64_t end,
+                             MatrixSpan* span) {
   constexpr int64_t kPanelsPerUnit = kMatrixUnit / kPanel;
+  const int64_t block = begin / grid.chunks, chunk = begin % grid.chunks;
   const int64_t most = MatrixMax(1, kMatrixUnits / grid.chunk_units);
-  while (begin < end) {
-    const int64_t block = begin / grid.chunks, chunk = begin % grid.chunks;
-    const int64_t take = MatrixMin(MatrixMin(grid.chunks - chunk, end - begin), most);
-    const int64_t m0 = grid.row_begin(block);
-    const int64_t p0 = chunk * grid.chunk_units * kPanelsPerUnit;
-    const int64_t p1 = MatrixMin((chunk + take) * grid.chunk_units * kPanelsPerUnit, right.panels());
-    pass.Run(m0, grid.row_begin(block + 1) - m0, p0, p1);
-    begin += take;
+  const int64_t take = MatrixMin(MatrixMin(grid.chunks - chunk, end - begin), most);
+  const int64_t m0 = grid.row_begin(block);
+  *span = {m0, grid.row_begin(block + 1) - m0, chunk * grid.chunk_units * kPanelsPerUnit,
+           MatrixMin((chunk + take) * grid.chunk_units * kPanelsPerUnit, panels)};
+  return begin + take;
+}
+
+// Runs pieces [begin, end) of `grid`.
+static inline void RunPieces(const MatrixPass& pass, const MatrixGrid& grid, int64_t panels, int64_t begin,
+                             int64_t end) {
+  if (begin >= end) return;
+  MatrixSpan span, next;
+  for (begin = SpanOf(grid, panels, begin, end, &span); begin < end; span = next) {
+    begin = SpanOf(grid, panels, begin, end, &next);
+    pass.Run(span, &next);
   }
+  pass.Run(span, nullptr);
 }
 
 }  // namespace plinth::ops::PLINTH_KERNEL_LEVEL

@@ -46,6 +46,14 @@ struct TileEnds {
   int64_t residual_stride = 0;  // panels kPanel apart
 };
 
+// What a tile fetches into the second-level cache while it multiplies: kTileAhead floats (two lines) at
+// `data` for every four k, then `step` floats further.
+constexpr int64_t kTileAhead = 32;
+struct TileAhead {
+  const float* data;
+  int64_t step;
+};
+
 // One step over k of MultiplyTile: acc[r][v] += a[r] * b[v].
 template <int R, int P>
 PLINTH_TILE void MultiplyStep(const float* a, const float* b, int64_t panel_step, Vec (&acc)[R][2 * P]) {
@@ -63,13 +71,11 @@ PLINTH_TILE void MultiplyStep(const float* a, const float* b, int64_t panel_step
 // Sums a[r][k] * b[k][j] over k < depth in ascending order, for R rows and P panels. a: rows kMatrixStride
 // apart. b: panels panel_step apart, each row of one panel kPanel floats. Every element is one chain of
 // multiply-adds, whatever R and P: a row's bits do not depend on the rows beside it. Meanwhile fetches
-// kFetch lines for every four k from `ahead` on, which the caller will need next.
-constexpr int kFetch = 2;
-constexpr int64_t kLineFloats = 16;
+// what the caller will need next.
 
 template <int R, int P>
 PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step, int64_t depth,
-                              const float* ahead, const TileEnds& ends) {
+                              TileAhead ahead, const TileEnds& ends) {
   Vec acc[R][2 * P];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -87,9 +93,9 @@ PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step
   }
   int64_t k = 0;
   for (; k + 4 <= depth; k += 4) {
-#pragma GCC unroll 2
-    for (int f = 0; f < kFetch; ++f) __builtin_prefetch(ahead + f * kLineFloats, 0, 2);
-    ahead += kFetch * kLineFloats;
+    __builtin_prefetch(ahead.data, 0, 2);
+    __builtin_prefetch(ahead.data + 16, 0, 2);
+    ahead.data += ahead.step;
 #pragma GCC unroll 4
     for (int u = 0; u < 4; ++u) MultiplyStep<R, P>(a + k + u, b + u * kPanel, panel_step, acc);
     b += 4 * kPanel;
@@ -122,12 +128,12 @@ PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step
 
 // The same for a number of rows known only at run time. P is 1 but for the smallest tiles, where more
 // panels keep enough independent chains in flight.
-typedef void TileFn(const float* a, const float* b, int64_t panel_step, int64_t depth, const float* ahead,
+typedef void TileFn(const float* a, const float* b, int64_t panel_step, int64_t depth, const TileAhead& ahead,
                     const TileEnds& ends);
 
 template <int R, int P>
 static __attribute__((noinline)) void Tile(const float* a, const float* b, int64_t panel_step, int64_t depth,
-                                           const float* ahead, const TileEnds& ends) {
+                                           const TileAhead& ahead, const TileEnds& ends) {
   MultiplyTile<R, P>(a, b, panel_step, depth, ahead, ends);
 }
 

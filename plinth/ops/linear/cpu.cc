@@ -42,7 +42,7 @@ void LinearF32(const CpuArgs& args, int64_t begin, int64_t end) {
   const MatrixLeft left{static_cast<const float*>(x.data), RowStep(x), 1};
   const MatrixPass pass(left, right, finish, depth, reinterpret_cast<MatrixScratch*>(args.scratch));
   const int64_t units = MatrixCeil(right.pairs ? 2 * right.columns : right.columns, kMatrixUnit);
-  RunPieces(pass, MatrixGridOf(rows, depth, units), right, begin, end);
+  RunPieces(pass, MatrixGridOf(rows, depth, units), right.panels(), begin, end);
 }
 
 void LinearPackF32(const CpuArgs& args, int64_t, int64_t) {
