@@ -11,6 +11,7 @@
 #include "plinth/ops/cumsum/checks.h"
 #include "plinth/ops/gather/checks.h"
 #include "plinth/ops/linear/checks.h"
+#include "plinth/ops/matmul/checks.h"
 #include "plinth/ops/permute/checks.h"
 #include "plinth/ops/reduce/checks.h"
 #include "plinth/ops/reshape/checks.h"
@@ -30,6 +31,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &CumsumChecks(),
       &GatherChecks(),
       &LinearChecks(),
+      &MatmulChecks(),
       &PermuteChecks(),
       &ReduceChecks(),
       &ReshapeChecks(),

@@ -41,6 +41,52 @@ struct MatrixEnd {
   int64_t out_stride = 0;
 };
 
+typedef int Mask __attribute__((vector_size(4 * kLanes)));
+
+// to[j * to_step + i] = from[i * from_step + j] for i, j < kLanes. Method: Eklundh's, which swaps the
+// off-diagonal halves of ever larger blocks.
+static inline void TransposeBlock(const float* from, int64_t from_step, float* to, int64_t to_step) {
+  Vec rows[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) rows[i] = LoadVec(from + i * from_step);
+#pragma GCC unroll 4
+  for (int s = 1; s < kLanes; s *= 2) {
+    Mask low, high;
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j) {
+      low[j] = (j & s) == 0 ? j : kLanes + j - s;
+      high[j] = (j & s) == 0 ? j + s : kLanes + j;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if ((i & s) != 0) continue;
+      const Vec a = rows[i], b = rows[i + s];
+      rows[i] = __builtin_shuffle(a, b, low);
+      rows[i + s] = __builtin_shuffle(a, b, high);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) StoreVec(to + i * to_step, rows[i]);
+}
+
+// to[j * to_step + i] = from[i * from_step + j] for i < rows, j < columns.
+static inline void Transpose(const float* from, int64_t from_step, int64_t rows, int64_t columns, float* to,
+                             int64_t to_step) {
+  for (int64_t i = 0; i < rows; i += kLanes) {
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      if (i + kLanes <= rows && j + kLanes <= columns) {
+        TransposeBlock(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
+        continue;
+      }
+      for (int64_t y = i; y < MatrixMin(i + kLanes, rows); ++y) {
+        for (int64_t x = j; x < MatrixMin(j + kLanes, columns); ++x) {
+          to[x * to_step + y] = from[y * from_step + x];
+        }
+      }
+    }
+  }
+}
+
 // Copies `count` columns from `first` on of rows [k0, k0 + depth) to to[k * kPanel + j], zeros up to
 // `width`.
 static inline void PackColumns(const MatrixRight& right, int64_t first, int64_t count, int64_t width,
@@ -50,14 +96,12 @@ static inline void PackColumns(const MatrixRight& right, int64_t first, int64_t 
     for (int64_t k = 0; k < depth; ++k) {
       std::memcpy(to + k * kPanel, from + k * right.depth_step, sizeof(float) * count);
     }
+  } else if (right.depth_step == 1) {
+    Transpose(from, right.column_step, count, depth, to, kPanel);
   } else {
-    // In strips, so that the lines written stay in the first-level cache.
-    for (int64_t start = 0; start < depth; start += 64) {
-      const int64_t stop = MatrixMin(depth, start + 64);
+    for (int64_t k = 0; k < depth; ++k) {
       for (int64_t j = 0; j < count; ++j) {
-        for (int64_t k = start; k < stop; ++k) {
-          to[k * kPanel + j] = from[k * right.depth_step + j * right.column_step];
-        }
+        to[k * kPanel + j] = from[k * right.depth_step + j * right.column_step];
       }
     }
   }
@@ -88,6 +132,10 @@ static inline void PackRight(const MatrixRight& right, int64_t depth, float* to)
 static inline void PackRows(const MatrixLeft& left, int64_t m0, int64_t rows, int64_t k0, int64_t depth,
                             float* to) {
   const float* from = left.data + m0 * left.row_step + k0 * left.depth_step;
+  if (left.row_step == 1 && left.depth_step != 1) {
+    Transpose(from, left.depth_step, depth, rows, to, kMatrixStride);
+    return;
+  }
   for (int64_t r = 0; r < rows; ++r) {
     const float* row = from + r * left.row_step;
     if (left.depth_step == 1) {

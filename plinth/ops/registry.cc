@@ -6,6 +6,7 @@
 #include "plinth/ops/cumsum/op.h"
 #include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
+#include "plinth/ops/matmul/op.h"
 #include "plinth/ops/permute/op.h"
 #include "plinth/ops/reduce/op.h"
 #include "plinth/ops/reshape/op.h"
@@ -25,6 +26,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &CumsumSpec(),
       &GatherSpec(),
       &LinearSpec(),
+      &MatmulSpec(),
       &PermuteSpec(),
       &ReduceSpec(),
       &ReshapeSpec(),
