@@ -218,7 +218,10 @@ std::string ChartCanvas::Sample(Ink ink) const {
   } else {
     text = unicode ? "⠒⠒" : ink == Ink::kHistory ? "**" : ink == Ink::kMedian ? "oo" : "xx";
   }
-  const std::string codes = Codes(ink, false);
+  // The median mostly lies on the band; its sample looks as it does there.
+  const bool on_band =
+      ink == Ink::kMedian && std::any_of(band_.begin(), band_.end(), [](const Span& s) { return s.filled; });
+  const std::string codes = Codes(ink, on_band);
   return codes.empty() ? text : StrCat("\x1b[", codes, "m", text, "\x1b[0m");
 }
 
