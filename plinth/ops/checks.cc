@@ -10,6 +10,7 @@
 #include "plinth/ops/concat/checks.h"
 #include "plinth/ops/cumsum/checks.h"
 #include "plinth/ops/gather/checks.h"
+#include "plinth/ops/layer_norm/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/matmul/checks.h"
 #include "plinth/ops/permute/checks.h"
@@ -30,6 +31,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &ConcatChecks(),
       &CumsumChecks(),
       &GatherChecks(),
+      &LayerNormChecks(),
       &LinearChecks(),
       &MatmulChecks(),
       &PermuteChecks(),

@@ -5,6 +5,7 @@
 #include "plinth/ops/concat/op.h"
 #include "plinth/ops/cumsum/op.h"
 #include "plinth/ops/gather/op.h"
+#include "plinth/ops/layer_norm/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/matmul/op.h"
 #include "plinth/ops/permute/op.h"
@@ -25,6 +26,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &ConcatSpec(),
       &CumsumSpec(),
       &GatherSpec(),
+      &LayerNormSpec(),
       &LinearSpec(),
       &MatmulSpec(),
       &PermuteSpec(),
