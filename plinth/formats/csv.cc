@@ -1,7 +1,7 @@
 #include "plinth/formats/csv.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -14,15 +14,13 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
 
-// What a byte of a record asks to be looked at again.
-enum : uint8_t { kNul = 1, kReturn = 2, kHigh = 4 };
-constexpr std::array<uint8_t, 256> kLook = [] {
-  std::array<uint8_t, 256> look{};
-  look[0] = kNul;
-  look['\r'] = kReturn;
-  for (size_t c = 0x80; c < 256; ++c) look[c] = kHigh;
-  return look;
-}();
+// The top bit of each of eight bytes that equals the byte which `pattern` repeats.
+constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fu;
+constexpr uint64_t kOnes = 0x0101010101010101u;
+uint64_t Equal(uint64_t word, uint64_t pattern) {
+  const uint64_t x = word ^ pattern;
+  return ~(((x & kLow) + kLow) | x | kLow);
+}
 
 bool Blank(const char* begin, const char* end) {
   return std::all_of(begin, end, [](char c) { return c == ' '; });
@@ -198,19 +196,23 @@ Status CsvReader::Split(const Record& record) {
     PLINTH_RETURN_IF_ERROR(CheckBytes(record));
     return SplitQuoted(record);
   }
-  uint8_t look = 0;
+  const uint64_t delimiter = kOnes * static_cast<unsigned char>(delimiter_);
+  uint64_t suspicious = 0;  // zero bytes, carriage returns, and bytes beyond ASCII
   const char* cell = record.begin;
-  for (const char* at = record.begin; at != record.end; ++at) {
-    look |= kLook[static_cast<unsigned char>(*at)];
-    if (*at == delimiter_) {
+  for (const char* at = record.begin; at < record.end; at += 8) {
+    uint64_t word = kOnes * ' ';
+    std::memcpy(&word, at, std::min<size_t>(8, static_cast<size_t>(record.end - at)));
+    suspicious |= (word & ~kLow) | Equal(word, 0) | Equal(word, kOnes * '\r');
+    for (uint64_t hits = Equal(word, delimiter); hits != 0; hits &= hits - 1) {
+      const char* const stop = at + std::countr_zero(hits) / 8;
       if (cells_.size() == most) return TooManyCells();
-      cells_.emplace_back(cell, static_cast<size_t>(at - cell));
-      cell = at + 1;
+      cells_.emplace_back(cell, static_cast<size_t>(stop - cell));
+      cell = stop + 1;
     }
   }
   if (cells_.size() == most) return TooManyCells();
   cells_.emplace_back(cell, static_cast<size_t>(record.end - cell));
-  return look == 0 ? absl::OkStatus() : CheckBytes(record);
+  return suspicious == 0 ? absl::OkStatus() : CheckBytes(record);
 }
 
 // Removes the quotes in place: a cell never grows.
