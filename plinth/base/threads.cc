@@ -15,11 +15,16 @@
 #include <thread>
 #include <vector>
 #else
-#include <omp.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
+#endif
+
+#ifndef PLINTH_STD_THREADS
+// The one function we want of libgomp. <omp.h> would need the compiler's own OpenMP, which clang lacks
+// in a fuzz build.
+extern "C" void omp_set_num_threads(int count) noexcept;
 #endif
 
 namespace plinth {

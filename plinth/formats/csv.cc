@@ -66,6 +66,7 @@ StatusOr<CsvReader> CsvReader::FromText(std::string_view text, std::string where
   CsvReader reader;
   reader.where_ = std::move(where);
   reader.limits_ = limits;
+  reader.buffer_.reserve(text.size() + 1);  // never a null pointer, also for no text
   reader.buffer_.assign(text.begin(), text.end());
   reader.end_ = reader.buffer_.size();
   reader.file_bytes_ = static_cast<int64_t>(reader.end_);
