@@ -13,6 +13,7 @@
 #include "plinth/ops/layer_norm/checks.h"
 #include "plinth/ops/linear/checks.h"
 #include "plinth/ops/matmul/checks.h"
+#include "plinth/ops/pad/checks.h"
 #include "plinth/ops/permute/checks.h"
 #include "plinth/ops/reduce/checks.h"
 #include "plinth/ops/reshape/checks.h"
@@ -34,6 +35,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &LayerNormChecks(),
       &LinearChecks(),
       &MatmulChecks(),
+      &PadChecks(),
       &PermuteChecks(),
       &ReduceChecks(),
       &ReshapeChecks(),

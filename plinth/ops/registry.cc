@@ -8,6 +8,7 @@
 #include "plinth/ops/layer_norm/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/matmul/op.h"
+#include "plinth/ops/pad/op.h"
 #include "plinth/ops/permute/op.h"
 #include "plinth/ops/reduce/op.h"
 #include "plinth/ops/reshape/op.h"
@@ -29,6 +30,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &LayerNormSpec(),
       &LinearSpec(),
       &MatmulSpec(),
+      &PadSpec(),
       &PermuteSpec(),
       &ReduceSpec(),
       &ReshapeSpec(),
