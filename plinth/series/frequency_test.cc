@@ -82,7 +82,7 @@ TEST(Frequency, RefusesWithTheReason) {
       "YS, YE, for example 30min";
   for (const std::string bad :
        {"", "5", "x", "1.5h", "-1h", "1h30min", "W-DEC", "Q-SUN", "D-SUN", "W-XXX", "BME", "hh", "Ds"}) {
-    EXPECT_EQ(why(bad), "frequency \"" + bad + "\"" + unknown);
+    EXPECT_EQ(why(bad), StrCat("frequency \"", bad, "\"", unknown));
   }
   EXPECT_EQ(why("0h"), "frequency \"0h\" does not move; the number must be at least 1");
   EXPECT_EQ(why("1001Y"), "frequency \"1001Y\" spans more than 1000 years");

@@ -14,8 +14,8 @@ constexpr int kBytes = 16;
 constexpr int kFew = 2;
 #endif
 constexpr int kLanes = kBytes / 8;
-typedef double Lanes __attribute__((vector_size(kBytes)));
-typedef double LooseLanes __attribute__((vector_size(kBytes), aligned(8), may_alias));
+using Lanes = double __attribute__((vector_size(kBytes)));
+using LooseLanes = double __attribute__((vector_size(kBytes), aligned(8), may_alias));
 
 inline Lanes Load(const double* p) { return *reinterpret_cast<const LooseLanes*>(p); }
 inline void Store(double* p, Lanes v) { *reinterpret_cast<LooseLanes*>(p) = v; }

@@ -92,6 +92,7 @@ void Check(const std::vector<double>& y, const std::string& what, int k = 3) {
 std::vector<double> Seasonal(int n, double period, double noise, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<double> y;
+  y.reserve(n);
   for (int t = 0; t < n; ++t) {
     y.push_back(std::sin(2 * M_PI * t / period) + noise * (random() * 0x1p-32 - 0.5));
   }
@@ -105,8 +106,8 @@ TEST(StrongestLags, FindsASeason) {
 }
 
 TEST(StrongestLags, OfAPureRhythmTakesTheShortestPeriodFirst) {
-  std::vector<double> y;
-  for (int t = 0; t < 240; ++t) y.push_back(t % 12 == 0);
+  std::vector<double> y(240);
+  for (int t = 0; t < 240; ++t) y[t] = t % 12 == 0;
   // Every multiple of 12 has r = 1 exactly up to the pairs' mean; the penalty on long lags decides.
   const std::vector<Lag> lags = Ours(From(y), 3, Isa::kV2);
   EXPECT_EQ(lags[0].lag, 12);
@@ -116,8 +117,8 @@ TEST(StrongestLags, OfAPureRhythmTakesTheShortestPeriodFirst) {
 
 TEST(StrongestLags, EqualNeighboursAndEqualBits) {
   // z of +1 and -1 only: all sums are whole numbers, so r is exact and ties are ties.
-  std::vector<double> y;
-  for (int t = 0; t < 512; ++t) y.push_back(t / 4 % 2 ? 1 : -1);
+  std::vector<double> y(512);
+  for (int t = 0; t < 512; ++t) y[t] = t / 4 % 2 ? 1 : -1;
   Check(y, "square wave");
   for (int t = 0; t < 512; ++t) y[t] = t % 2 ? 1 : -1;
   Check(y, "alternating");
