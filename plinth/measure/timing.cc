@@ -25,7 +25,8 @@ double Time(const std::function<void()>& f, int64_t repeats, Clock clock) {
 int64_t RepeatsFor(const std::function<void()>& f, double seconds, Clock clock) {
   f();  // first touch of memory and code
   double once = Time(f, 1, clock);
-  if (once < seconds / 10) once = Time(f, std::max<int64_t>(1, std::llround(0.1 * seconds / std::max(once, 1e-7))), clock);
+  if (once < seconds / 10)
+    once = Time(f, std::max<int64_t>(1, std::llround(0.1 * seconds / std::max(once, 1e-7))), clock);
   return std::max<int64_t>(1, std::llround(seconds / std::max(once, 1e-9)));
 }
 

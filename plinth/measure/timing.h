@@ -30,8 +30,8 @@ enum class Clock { kThreadCpu, kWall };
 
 struct TimingOptions {
   Clock clock = Clock::kThreadCpu;
-  int rounds = 15;                // each round times every candidate once, in turn
-  double round_seconds = 0.01;    // a candidate is repeated until one round takes about this long
+  int rounds = 15;              // each round times every candidate once, in turn
+  double round_seconds = 0.01;  // a candidate is repeated until one round takes about this long
 };
 
 // Timings of several candidates; seconds per call.
