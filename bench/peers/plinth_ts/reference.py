@@ -1,6 +1,6 @@
 """plinth-ts in PyTorch: the peer that `compare.py` times, and the independent statement of the model.
 
-The definition in words is docs/plinth-ts.md. Shapes: B series, C context steps, H horizon steps, P steps a
+The definition in words is docs/models/plinth-ts.md. Shapes: B series, C context steps, H horizon steps, P steps a
 patch, T = (C + H) / P tokens, K lags, NB = K + 3 bases. A context is double with NaN for gaps.
 """
 import json
