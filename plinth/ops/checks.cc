@@ -21,6 +21,8 @@
 #include "plinth/ops/rotary/checks.h"
 #include "plinth/ops/slice/checks.h"
 #include "plinth/ops/softmax/checks.h"
+#include "plinth/ops/sort/checks.h"
+#include "plinth/ops/top_k/checks.h"
 #include "plinth/ops/unary/checks.h"
 
 namespace plinth::ops {
@@ -43,6 +45,8 @@ const std::vector<const OpChecks*>& AllChecks() {
       &RotaryChecks(),
       &SliceChecks(),
       &SoftmaxChecks(),
+      &SortChecks(),
+      &TopKChecks(),
       &UnaryChecks(),
   };
   return checks;

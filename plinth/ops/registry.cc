@@ -16,6 +16,8 @@
 #include "plinth/ops/rotary/op.h"
 #include "plinth/ops/slice/op.h"
 #include "plinth/ops/softmax/op.h"
+#include "plinth/ops/sort/op.h"
+#include "plinth/ops/top_k/op.h"
 #include "plinth/ops/unary/op.h"
 
 namespace plinth::ops {
@@ -38,6 +40,8 @@ const std::vector<const OpSpec*>& AllOps() {
       &RotarySpec(),
       &SliceSpec(),
       &SoftmaxSpec(),
+      &SortSpec(),
+      &TopKSpec(),
       &UnarySpec(),
   };
   return ops;
