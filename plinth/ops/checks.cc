@@ -7,6 +7,7 @@
 
 #include "plinth/ops/attention/checks.h"
 #include "plinth/ops/binary/checks.h"
+#include "plinth/ops/cast/checks.h"
 #include "plinth/ops/concat/checks.h"
 #include "plinth/ops/cumsum/checks.h"
 #include "plinth/ops/gather/checks.h"
@@ -31,6 +32,7 @@ const std::vector<const OpChecks*>& AllChecks() {
   static const std::vector<const OpChecks*> checks = {
       &AttentionChecks(),
       &BinaryChecks(),
+      &CastChecks(),
       &ConcatChecks(),
       &CumsumChecks(),
       &GatherChecks(),

@@ -2,6 +2,7 @@
 
 #include "plinth/ops/attention/op.h"
 #include "plinth/ops/binary/op.h"
+#include "plinth/ops/cast/op.h"
 #include "plinth/ops/concat/op.h"
 #include "plinth/ops/cumsum/op.h"
 #include "plinth/ops/gather/op.h"
@@ -26,6 +27,7 @@ const std::vector<const OpSpec*>& AllOps() {
   static const std::vector<const OpSpec*> ops = {
       &AttentionSpec(),
       &BinarySpec(),
+      &CastSpec(),
       &ConcatSpec(),
       &CumsumSpec(),
       &GatherSpec(),

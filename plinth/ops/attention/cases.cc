@@ -186,6 +186,21 @@ void AddLong(std::vector<Case>* cases) {
   }
 }
 
+void AddFaults(std::vector<Case>* cases) {
+  const auto add = [&](const char* name, Draft d, const char* fault) {
+    Case c = Finish(name, std::move(d));
+    c.fault = fault;
+    cases->push_back(std::move(c));
+  };
+  add("offsets_start", {.q_offsets = {1, 20}}, "do not start at 0 (value 1 at position 0)");
+  add("offsets_decrease", {.q_offsets = {0, 12, 11, 20}}, "decrease (value 11 at position 2)");
+  add("offsets_behind", {.q_offsets = {0, 21}}, "behind the last row (value 21 at position 1)");
+  add("kv_offsets_behind", {.keys = 30, .kv_offsets = {0, 31}},
+      "behind the last row (value 31 at position 1)");
+  add("bias_queries", {.bias = Bias(2, 19, 20)}, "more queries than the bias (value 20 at position 0)");
+  add("bias_keys", {.bias = Bias(1, 20, 19)}, "more keys than the bias (value 20 at position 0)");
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   AddSizes(&cases);
@@ -194,6 +209,7 @@ std::vector<Case> Cases() {
   AddCross(&cases);
   AddValues(&cases);
   AddLong(&cases);
+  AddFaults(&cases);
   return cases;
 }
 

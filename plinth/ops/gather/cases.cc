@@ -35,6 +35,14 @@ std::vector<Case> Cases() {
   cases.push_back({"strided", {{.dims = {9, 31}, .place = Place::kRowStrided}, Index({20}, 9)}, {}});
   cases.push_back({"strided_rank3", {{.dims = {6, 4, 7}, .place = Place::kRowStrided}, Index({9}, 6)}, {}});
   cases.push_back({"misaligned", {{.dims = {9, 31}, .place = Place::kMisaligned}, Index({20}, 9)}, {}});
+  for (auto [name, index] : {std::pair{"behind", 9.0}, {"negative", -1.0}}) {
+    cases.push_back(
+        {name,
+         {{.dims = {9, 4}}, {.dtype = DType::kI64, .dims = {2}, .fill = Fill::kValues, .values = {3, index}}},
+         {},
+         Tier::kSmoke,
+         StrCat("outside the rows of data (value ", index, " at position 1)")});
+  }
   cases.push_back({"many", {{.dims = {1000, 64}}, Index({5000}, 1000)}, {}, Tier::kCi});
   return cases;
 }

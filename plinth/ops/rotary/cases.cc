@@ -56,6 +56,12 @@ std::vector<Case> Cases() {
   cases.push_back({"huge", {{.dims = {3, 16}, .fill = Fill::kHuge}, Positions(3, 9)}, Config(1, 16)});
   cases.push_back(
       {"subnormal", {{.dims = {3, 16}, .fill = Fill::kSubnormal}, Positions(3, 9)}, Config(1, 16)});
+  cases.push_back(
+      {"position_nan",
+       {{.dims = {2, 16}}, {.dtype = DType::kF32, .dims = {2}, .fill = Fill::kValues, .values = {1, NAN}}},
+       Config(1, 16),
+       Tier::kSmoke,
+       "not a finite number of at most 2^31"});
   cases.push_back({"theta1", {{.dims = {3, 16}}, Positions(3, 9)}, Config(1, 16, 0, "halves", 1)});
   cases.push_back({"no_rows", {{.dims = {0, 16}}, Positions(0, 9)}, Config(1, 16)});
   cases.push_back({"many_rows", {{.dims = {5000, 48}}, Positions(5000, 10000)}, Config(2, 16), Tier::kCi});
