@@ -1,10 +1,11 @@
 // plinth backtest: how good forecasts from past origins were, beside the seasonal-naive method.
+#include "plinth/engine/backtest.h"
+
 #include <cmath>
 #include <cstdio>
 
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
-#include "plinth/engine/backtest.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/progress.h"
 
@@ -58,15 +59,17 @@ std::string Cell(double value) {
 std::string Row(const char* name, const series::Scores& s) {
   std::string padded(name);
   padded.resize(16, ' ');
-  return StrCat("  ", padded, Cell(s.mase), Cell(s.wql), Cell(s.mae), Cell(s.rmse), Cell(s.coverage_80), "\n");
+  return StrCat("  ", padded, Cell(s.mase), Cell(s.wql), Cell(s.mae), Cell(s.rmse), Cell(s.coverage_80),
+                "\n");
 }
 
 std::string Text(const engine::Backtest& backtest, const std::string& model) {
   std::string out;
   for (size_t r = 0; r < backtest.scores().size(); ++r) {
     const series::BacktestScores& s = backtest.scores()[r];
-    StrAppend(&out, s.windows(), " windows of ", backtest.series(), backtest.series() == 1 ? " series" : " series",
-              ", horizon ", backtest.options().report[r], ", season ", backtest.options().season, "\n",
+    StrAppend(&out, s.windows(), " windows of ", backtest.series(),
+              backtest.series() == 1 ? " series" : " series", ", horizon ", backtest.options().report[r],
+              ", season ", backtest.options().season, "\n",
               "                        MASE       WQL       MAE      RMSE   in 80 % band\n",
               Row(model.c_str(), s.model()), Row("seasonal naive", s.seasonal_naive()), "  model / naive   ",
               Cell(s.relative_mase()), Cell(s.relative_wql()), "   (below 1 is better)\n");

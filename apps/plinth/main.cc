@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
   AddBacktest(program);
   AddModels(program);
   AddPlan(program);
-  //V AddVerify(program);
-  //V AddBench(program);
+
+  AddBench(program);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
