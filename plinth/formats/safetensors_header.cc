@@ -182,9 +182,9 @@ Status CheckRanges(int64_t data_begin, int64_t file_bytes, SafetensorsHeader* he
   auto& entries = header->entries;
   const int64_t data_bytes = file_bytes - data_begin;
   for (const auto& e : entries) {
-    const std::string range = StrCat("data_offsets [", e.begin, ", ", e.end, "]");
+    const auto range = [&e] { return StrCat("data_offsets [", e.begin, ", ", e.end, "]"); };
     if (e.begin > e.end || e.end > data_bytes) {
-      return absl::InvalidArgumentError(StrCat("tensor ", QuotedShort(e.name), ": ", range,
+      return absl::InvalidArgumentError(StrCat("tensor ", QuotedShort(e.name), ": ", range(),
                                                " lie outside the ", data_bytes, " bytes of data"));
     }
     const int64_t bytes = BytesOf(e.dtype, e.dims);
@@ -193,7 +193,7 @@ Status CheckRanges(int64_t data_begin, int64_t file_bytes, SafetensorsHeader* he
                                                ToString(e.dtype, e.dims), " does not fit 63 bits"));
     }
     if (bytes != e.end - e.begin) {
-      return absl::InvalidArgumentError(StrCat("tensor ", QuotedShort(e.name), ": ", range, " hold ",
+      return absl::InvalidArgumentError(StrCat("tensor ", QuotedShort(e.name), ": ", range(), " hold ",
                                                e.end - e.begin, " bytes; ", ToString(e.dtype, e.dims),
                                                " needs ", bytes));
     }
