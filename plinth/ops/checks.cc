@@ -122,6 +122,7 @@ double RoundTo(DType dtype, double value) {
     return std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), low, high);
   }
   if (!std::isfinite(value) || dtype == DType::kF64) return value;
+  if (dtype == DType::kF32) return static_cast<double>(static_cast<float>(value));
   // Scaling by a power of two is exact, so that one rounding happens, here.
   const double ulp = Ulp(dtype, value);
   const double rounded = std::nearbyint(value / ulp) * ulp;

@@ -68,12 +68,17 @@ Status PlanMaker::FindObserved() {
     if (name == "*") {
       for (size_t v = 0; v < graph_.values.size(); ++v) {
         const graph::GraphValue& value = graph_.values[v];
-        if (value.kind == graph::ValueKind::kResult && !value.name.empty()) observe(static_cast<int>(v));
+        // A result that fusion took away has no producer any more.
+        if (value.kind == graph::ValueKind::kResult && value.producer >= 0 && !value.name.empty()) {
+          observe(static_cast<int>(v));
+        }
       }
       continue;
     }
     const int v = graph_.FindValue(name);
-    if (v < 0 || graph_.values[At(v)].kind == graph::ValueKind::kConstant) {
+    const bool computed = v >= 0 && graph_.values[At(v)].kind == graph::ValueKind::kResult &&
+                          graph_.values[At(v)].producer >= 0;
+    if (!computed && (v < 0 || graph_.values[At(v)].kind != graph::ValueKind::kInput)) {
       return absl::InvalidArgumentError(StrCat("the model has no value named \"", name, "\" to observe"));
     }
     observe(v);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "plinth/verify/placed.h"
 
@@ -67,6 +69,8 @@ class Comparer {
     }
   }
 
+  bool Exact() const { return rules_.limits == nullptr && !rules_.rel_l2.has_value(); }
+
   bool Unwritten(const std::byte* at) const {
     if (!rules_.prefill.has_value()) return false;
     for (int64_t b = 0; b < SizeOf(result_.dtype); ++b) {
@@ -76,6 +80,7 @@ class Comparer {
   }
 
   double LimitAt(int64_t i, double r) {
+    if (rules_.rel_l2.has_value()) return std::numeric_limits<double>::max();
     if (rules_.limits == nullptr) return 0;
     const double limit = (*rules_.limits)[static_cast<size_t>(i)];
     if (std::isfinite(r) && !(limit >= 0 && std::isfinite(limit)) && c_.bad_limits.empty()) {
@@ -94,7 +99,7 @@ class Comparer {
   }
 
   void Finite(int64_t i, double x, double r, double limit) {
-    const double expected = rules_.limits == nullptr ? ops::RoundTo(result_.dtype, r) : r;
+    const double expected = Exact() ? ops::RoundTo(result_.dtype, r) : r;
     if (std::isinf(expected)) {
       Break(i, StrCat("is ", Number(x), ", expected ", Number(expected)));
       return;
@@ -102,7 +107,8 @@ class Comparer {
     const double error = x - expected;
     const double a = std::abs(error);
     c_.max_abs = std::max(c_.max_abs, a);
-    if (const double ulp = ops::Ulp(result_.dtype, r); ulp > 0) c_.max_ulp = std::max(c_.max_ulp, a / ulp);
+    if (const double ulp = ops::Ulp(rules_.ulp_type.value_or(result_.dtype), r); ulp > 0)
+      c_.max_ulp = std::max(c_.max_ulp, a / ulp);
     sum_error_ += error;
     sum_error2_ += error * error;
     sum_ref2_ += expected * expected;
@@ -117,7 +123,7 @@ class Comparer {
     }
     if (!(a <= limit)) {
       ++c_.outside;
-    } else if ((rules_.limits == nullptr || rules_.signed_zero) && x == 0 && expected == 0 &&
+    } else if ((Exact() || rules_.signed_zero) && x == 0 && expected == 0 &&
                std::signbit(x) != std::signbit(expected) && IsFloat(result_.dtype)) {
       Break(i, StrCat("is ", x < 0 || std::signbit(x) ? "-0" : "+0", ", expected the other zero"));
     }
@@ -151,6 +157,13 @@ class Comparer {
       c_.rel_l2 = sum_ref2_ > 0 ? std::sqrt(sum_error2_ / sum_ref2_) : (sum_error2_ > 0 ? INFINITY : 0);
       const double norms = std::sqrt(sum_ref2_) * std::sqrt(sum_result2_);
       c_.cosine = norms > 0 ? std::clamp(sum_product_ / norms, -1.0, 1.0) : (sum_error2_ > 0 ? 0 : 1);
+    }
+    if (rules_.rel_l2.has_value()) {
+      c_.limit = *rules_.rel_l2;
+      if (!(c_.rel_l2 <= *rules_.rel_l2) && c_.problem.empty()) {
+        c_.problem = StrCat("relative L2 error ", Number(c_.rel_l2), ", limit ", Number(*rules_.rel_l2));
+      }
+      return;
     }
     if (c_.outside > 0 && c_.problem.empty()) {
       const auto w = static_cast<size_t>(c_.worst);

@@ -16,10 +16,14 @@ struct CompareRules {
   // The largest |result - reference| for each element; nullptr: the reference rounded once to the
   // result's type must match exactly, zeros' signs included.
   const std::vector<double>* limits = nullptr;
+  // Instead of limits: the largest relative L2 error of the whole tensor (layers of a model).
+  std::optional<double> rel_l2;
   bool signed_zero = false;  // zeros must agree in sign under limits too
   // The byte pattern the result was filled with beforehand: an element that still holds it was not
   // written.
   std::optional<uint8_t> prefill;
+  // The type whose units max_ulp counts, where the result was widened; nullopt: the result's.
+  std::optional<DType> ulp_type;
 };
 
 // Statistics run over the elements that are finite on both sides, in double.

@@ -139,6 +139,7 @@ Finding CheckBitwise(const OpCase& c, const std::string& kernel, const Context& 
     row.kernel = kernel;
     row.isa = IsaName(context.isa);
     row.status = CheckStatus::kPassed;
+    row.compared = true;
     finding.rows.push_back(std::move(row));
   }
   RunSetup base{.isa = context.isa, .kernel = kernel, .place = Place::kDense};

@@ -61,6 +61,7 @@ CheckRow RowOf(const OpCase& c, size_t port, const std::string& kernel, const Co
   row.kernel = kernel;
   row.isa = IsaName(context.isa);
   row.status = CheckStatus::kPassed;
+  row.compared = c.definition.fault.empty();
   return row;
 }
 

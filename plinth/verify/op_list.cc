@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "plinth/formats/json_writer.h"
 #include "plinth/verify/op_check.h"
 
 namespace plinth::verify {
@@ -8,6 +8,8 @@ namespace {
 
 using ops::OpChecks;
 using ops::Tier;
+
+constexpr std::string_view kTiers[] = {"smoke", "ci", "nightly"};
 
 std::string_view ClassName(ops::ToleranceClass kind) {
   static constexpr std::string_view kNames[] = {"A exact",          "A' order",    "B arithmetic",
@@ -52,17 +54,28 @@ StatusOr<std::vector<OpListing>> ListOps(const std::string& op) {
 }
 
 std::string ToJson(const OpListing& l) {
-  nlohmann::ordered_json j;
-  j["op"] = l.op;
-  j["summary"] = l.summary;
-  j["kernels"] = l.kernels;
-  j["dtypes"] = l.dtypes;
-  j["cases"] = {{"smoke", l.cases[0]}, {"ci", l.cases[1]}, {"nightly", l.cases[2]}};
-  j["refusals"] = l.refusals;
-  j["tolerance"] = l.tolerance;
-  j["derivation"] = l.derivation;
-  j["attacks"] = l.attacks;
-  return j.dump();
+  std::string out;
+  formats::JsonWriter w(&out);
+  const auto text = [&](std::string_view key, std::string_view value) { w.Key(key), w.String(value); };
+  const auto texts = [&](std::string_view key, const std::vector<std::string>& values) {
+    w.Key(key), w.BeginArray();
+    for (const std::string& value : values) w.String(value);
+    w.EndArray();
+  };
+  w.BeginObject();
+  text("op", l.op);
+  text("summary", l.summary);
+  texts("kernels", l.kernels);
+  texts("dtypes", l.dtypes);
+  w.Key("cases"), w.BeginObject();
+  for (int tier = 0; tier < 3; ++tier) w.Key(kTiers[tier]), w.Int(l.cases[tier]);
+  w.EndObject();
+  w.Key("refusals"), w.Int(l.refusals);
+  text("tolerance", l.tolerance);
+  text("derivation", l.derivation);
+  text("attacks", l.attacks);
+  w.EndObject();
+  return out;
 }
 
 std::string ToText(const OpListing& l) {

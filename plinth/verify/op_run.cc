@@ -146,15 +146,17 @@ Status OpLaunch::MakeView(const OpCase& c) {
     return absl::UnimplementedError("these strides allow no view");
   }
   // Every element of the view must be one of the input's.
-  const View& in = in_[0];
-  std::vector<const void*> own;
-  ForEachElement(in, [&](int64_t, int64_t offset) { own.push_back(run_.inputs[0].element(offset)); });
-  std::sort(own.begin(), own.end());
+  const Placed& in = run_.inputs[0];
+  const int64_t size = SizeOf(out.dtype);
+  std::vector<bool> own(static_cast<size_t>(in.storage_bytes()), false);
+  ForEachElement(in.view(), [&](int64_t, int64_t offset) {
+    own[static_cast<size_t>(static_cast<std::byte*>(in.element(offset)) - in.storage())] = true;
+  });
   ForEachElement(out, [&](int64_t i, int64_t offset) {
-    const void* at = static_cast<const std::byte*>(out.data) + offset * SizeOf(out.dtype);
-    if (!std::binary_search(own.begin(), own.end(), at) && run_.damage.empty()) {
+    const int64_t at = static_cast<std::byte*>(out.data) + offset * size - in.storage();
+    const bool inside = at >= 0 && at < in.storage_bytes() && own[static_cast<size_t>(at)];
+    if (!inside && run_.damage.empty())
       run_.damage = StrCat("element ", i, " of the view lies outside the input");
-    }
   });
   run_.results[0] = out;
   return absl::OkStatus();

@@ -88,12 +88,13 @@ double LoadElement(DType dtype, const void* at) {
 }
 
 void StoreElement(DType dtype, void* at, double value) {
+  if (dtype == DType::kF32) return StoreAs(at, static_cast<float>(value));
   const double v = ops::RoundTo(dtype, value);
   switch (dtype) {
     case DType::kF64:
       return StoreAs(at, v);
     case DType::kF32:
-      return StoreAs(at, static_cast<float>(v));
+      break;
     case DType::kF16:
       return StoreAs(at, ToHalf(static_cast<float>(v)));
     case DType::kBF16:

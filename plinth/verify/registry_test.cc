@@ -96,12 +96,20 @@ TEST_P(EveryOpTest, SaysWhatItIsAndHowItIsChecked) {
 
 TEST_P(EveryOpTest, RefusesSomething) { EXPECT_FALSE(GetParam()->refusals().empty()); }
 
+// A name goes into a reproduce line: it must need no quotes.
+void ExpectPlain(const std::string& name) {
+  EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-"), std::string::npos) << name;
+}
+
 TEST_P(EveryOpTest, NamesItsCasesUniquely) {
-  std::set<std::string> names;
-  for (const Case& c : GetParam()->cases()) EXPECT_TRUE(names.insert(c.name).second) << c.name;
-  for (const Refusal& r : GetParam()->refusals()) EXPECT_TRUE(names.insert(r.name).second) << r.name;
-  for (const std::string& name : names) {
-    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos) << name;
+  std::set<std::string> cases, refusals;
+  for (const Case& c : GetParam()->cases()) {
+    EXPECT_TRUE(cases.insert(c.name).second) << c.name;
+    ExpectPlain(c.name);
+  }
+  for (const Refusal& r : GetParam()->refusals()) {
+    EXPECT_TRUE(refusals.insert(r.name).second) << r.name;
+    ExpectPlain(r.name);
   }
 }
 

@@ -40,7 +40,8 @@ struct CheckRow {
 
   std::string kernel;  // which variant ran
   std::string isa;
-  std::string detail;  // what is wrong, or why it was refused; one line
+  bool compared = false;  // numbers were held against a reference
+  std::string detail;     // what is wrong, or why it was refused; one line
 
   // Speed mode only.
   double ms = 0;                   // median

@@ -1,16 +1,15 @@
 // Runs every operator's cases at the level PLINTH_ISA names, up to the tier PLINTH_TIER names.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "plinth/verify/level_main.h"
 #include "plinth/verify/op_check.h"
 
 namespace plinth::verify {
 namespace {
 
-Isa g_isa = Isa::kV2;
 ops::Tier g_tier = ops::Tier::kSmoke;
 
 class VerifyOpsTest : public testing::TestWithParam<const ops::OpChecks*> {
@@ -40,25 +39,16 @@ INSTANTIATE_TEST_SUITE_P(AllOps, VerifyOpsTest, testing::ValuesIn(ops::AllChecks
 
 }  // namespace
 
-int Main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  const StatusOr<Isa> isa = IsaFromEnvironment();
-  if (!isa.ok()) {
-    std::fprintf(stderr, "skipped: %s\n", std::string(isa.status().message()).c_str());
-    return 77;
-  }
-  g_isa = *isa;
-  if (const char* tier = std::getenv("PLINTH_TIER"); tier != nullptr) {
-    const auto parsed = ParseTier(tier);
-    if (!parsed.ok()) {
-      std::fprintf(stderr, "%s\n", std::string(parsed.status().message()).c_str());
-      return 2;
-    }
-    g_tier = *parsed;
-  }
-  return RUN_ALL_TESTS();
-}
-
 }  // namespace plinth::verify
 
-int main(int argc, char** argv) { return plinth::verify::Main(argc, argv); }
+int main(int argc, char** argv) {
+  if (const char* tier = std::getenv("PLINTH_TIER"); tier != nullptr) {
+    const auto parsed = plinth::verify::ParseTier(tier);
+    if (!parsed.ok()) {
+      std::fprintf(stderr, "PLINTH_TIER: %s\n", std::string(parsed.status().message()).c_str());
+      return 2;
+    }
+    plinth::verify::g_tier = *parsed;
+  }
+  return plinth::verify::LevelMain(argc, argv);
+}
