@@ -25,13 +25,30 @@ void SiftDown(uint64_t* heap, int64_t size, int64_t at, uint64_t entry) {
   heap[at] = entry;
 }
 
+// The largest key of a block, which tells whether the block needs a closer look.
+constexpr int64_t kBlock = 32;
+uint32_t BestKey(const float* x, uint32_t turn) {
+  uint32_t best = 0;
+#pragma omp simd reduction(max : best)
+  for (int64_t i = 0; i < kBlock; ++i) {
+    const uint32_t key = OrderKey(x[i]) ^ turn;
+    best = key > best ? key : best;
+  }
+  return best;
+}
+
 // The best k entries of a row, best first. A heap keeps the best so far with the worst of them on top.
 void SelectBest(const float* x, int64_t n, int64_t k, uint32_t turn, uint64_t* heap) {
   for (int64_t i = 0; i < k; ++i) heap[i] = Entry(x[i], turn, i);
   for (int64_t at = k / 2 - 1; at >= 0; --at) SiftDown(heap, k, at, heap[at]);
-  for (int64_t i = k; i < n; ++i) {
-    const uint64_t entry = Entry(x[i], turn, i);
-    if (entry > heap[0]) SiftDown(heap, k, 0, entry);
+  for (int64_t start = k; start < n; start += kBlock) {
+    const int64_t stop = n - start < kBlock ? n : start + kBlock;
+    // An equal key loses to the worst one kept, whose index is lower.
+    if (stop - start == kBlock && BestKey(x + start, turn) <= heap[0] >> 32) continue;
+    for (int64_t i = start; i < stop; ++i) {
+      const uint64_t entry = Entry(x[i], turn, i);
+      if (entry > heap[0]) SiftDown(heap, k, 0, entry);
+    }
   }
   for (int64_t size = k - 1; size > 0; --size) {  // the worst of what is left goes to the end
     const uint64_t worst = heap[0];
