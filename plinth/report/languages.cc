@@ -43,13 +43,11 @@ constexpr std::array<MessageRow, kRows> kTable = {{
      "Valid signed evidence covers exactly this model, device and precision.",
      "有效的签名证据恰好覆盖此模型、设备与精度。"},
     {Message::kUnprovenMeans, "unproven_means",
-     "No acceptance has been run for this model, device and precision. “plinth accept” produces the "
-     "evidence.",
-     "尚未对此模型、设备与精度做过验收。运行“plinth accept”可生成证据。"},
+     "No acceptance has been run for this model, device and precision.",
+     "尚未对此模型、设备与精度做过验收。"},
     {Message::kStaleMeans, "stale_means",
-     "Evidence exists, but for another state of the model, the software or the machine. Run “plinth accept” "
-     "again.",
-     "已有证据对应的是模型、软件或机器的另一状态。请重新运行“plinth accept”。"},
+     "Evidence exists, but for another state of the model, the software or the machine.",
+     "已有证据对应的是模型、软件或机器的另一状态。"},
     {Message::kFailedMeans, "failed_means",
      "The last acceptance found a deviation. Do not rely on these numbers.",
      "最近一次验收发现偏差。请勿依据这些数值做决定。"},
