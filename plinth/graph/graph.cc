@@ -15,6 +15,9 @@ std::vector<std::vector<int>> Graph::Readers() const {
 int Graph::FindValue(std::string_view name) const {
   for (size_t v = 0; v < values.size(); ++v) {
     if (values[v].name == name) return static_cast<int>(v);
+    for (const std::string& other : values[v].other_names) {
+      if (other == name) return static_cast<int>(v);
+    }
   }
   return -1;
 }
@@ -49,7 +52,7 @@ std::string Graph::ToString() const {
 }
 
 int GraphBuilder::NewValue(ValueType type, ValueKind kind, std::string name) {
-  graph_.values.push_back({std::move(type), std::move(name), kind, -1, nullptr});
+  graph_.values.push_back({std::move(type), std::move(name), {}, kind, -1, nullptr});
   return static_cast<int>(graph_.values.size()) - 1;
 }
 
@@ -124,7 +127,14 @@ void GraphBuilder::PushScope(std::string_view name) { scopes_.emplace_back(name)
 void GraphBuilder::PopScope() { scopes_.pop_back(); }
 
 ops::Value GraphBuilder::Name(ops::Value v, std::string_view suffix) {
-  if (v.valid()) graph_.values[static_cast<size_t>(v.id)].name = Path(suffix);
+  if (!v.valid()) return v;
+  GraphValue& value = graph_.values[static_cast<size_t>(v.id)];
+  std::string path = Path(suffix);
+  if (value.name.empty()) {
+    value.name = std::move(path);
+  } else {
+    value.other_names.push_back(std::move(path));
+  }
   return v;
 }
 

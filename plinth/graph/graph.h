@@ -17,6 +17,8 @@ struct GraphValue {
   ValueType type;
   // Inputs and constants: always set. Results: the module path where the model gave one, else "".
   std::string name;
+  // Further module paths of the same value: a module that ends with another one gives the same output.
+  std::vector<std::string> other_names;
   ValueKind kind = ValueKind::kResult;
   int producer = -1;                      // node index of a result
   std::shared_ptr<const Tensor> literal;  // a constant given by value; others come from the weights
@@ -41,7 +43,7 @@ struct Graph {
   std::vector<std::vector<int>> Readers() const;
   // One line per node, for people and tests.
   std::string ToString() const;
-  // The value of that name, or -1.
+  // The value of that name (or other name), or -1.
   int FindValue(std::string_view name) const;
   // Constants that come from the weights: name, type.
   std::vector<int> Weights() const;

@@ -23,6 +23,24 @@ TEST(GraphBuilder, NamesFollowScopes) {
   EXPECT_EQ(graph->values[static_cast<size_t>(graph->Weights()[0])].name, "blocks.0.attention.o.weight");
 }
 
+TEST(GraphBuilder, AValueMayHaveSeveralNames) {
+  GraphBuilder b;
+  const ops::Value x = b.Input("x", {DType::kF32, {3}});
+  {
+    ops::Scope outer(b, "mlp");
+    ops::Value y;
+    {
+      ops::Scope inner(b, "down");
+      y = b.Name(ops::Softmax(b, x));
+    }
+    b.Name(y);
+  }
+  const auto graph = b.Finish();
+  EXPECT_EQ(graph->FindValue("mlp.down"), graph->FindValue("mlp"));
+  EXPECT_GE(graph->FindValue("mlp"), 0);
+  EXPECT_EQ(graph->FindValue("mlp.up"), -1);
+}
+
 TEST(GraphBuilder, KeepsTheFirstError) {
   GraphBuilder b;
   const ops::Value x = b.Input("x", {DType::kF64, {3}});

@@ -34,7 +34,7 @@ class Builder {
   virtual void PushScope(std::string_view name) = 0;
   virtual void PopScope() = 0;
   // Gives `v` the name of the current scope, plus `.suffix` if there is one: the name by which captures
-  // and goldens know it.
+  // and goldens know it. A value may have several.
   virtual Value Name(Value v, std::string_view suffix = "") = 0;
 
   // A constant of the model by its path relative to the current scope ("weight"); checked for shape.

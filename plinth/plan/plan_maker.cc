@@ -59,10 +59,9 @@ Status PlanMaker::FindObserved() {
   for (const int v : graph_.inputs) {
     plan_.inputs_.push_back({graph_.values[At(v)].name, v, graph_.values[At(v)].type});
   }
-  const auto observe = [&](int v) {
-    const graph::GraphValue& value = graph_.values[At(v)];
+  const auto observe = [&](int v, const std::string& name) {
     pinned_[At(v)] = 1;
-    plan_.observed_.push_back({value.name, v, value.type});
+    plan_.observed_.push_back({name, v, graph_.values[At(v)].type});
   };
   for (const std::string& name : options_.observe) {
     if (name == "*") {
@@ -81,7 +80,7 @@ Status PlanMaker::FindObserved() {
     if (!computed && (v < 0 || graph_.values[At(v)].kind != graph::ValueKind::kInput)) {
       return absl::InvalidArgumentError(StrCat("the model has no value named \"", name, "\" to observe"));
     }
-    observe(v);
+    observe(v, name);
   }
   return absl::OkStatus();
 }
