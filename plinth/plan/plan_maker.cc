@@ -68,9 +68,9 @@ Status PlanMaker::FindObserved() {
       for (size_t v = 0; v < graph_.values.size(); ++v) {
         const graph::GraphValue& value = graph_.values[v];
         // A result that fusion took away has no producer any more.
-        if (value.kind == graph::ValueKind::kResult && value.producer >= 0 && !value.name.empty()) {
-          observe(static_cast<int>(v));
-        }
+        if (value.kind != graph::ValueKind::kResult || value.producer < 0 || value.name.empty()) continue;
+        observe(static_cast<int>(v), value.name);
+        for (const std::string& other : value.other_names) observe(static_cast<int>(v), other);
       }
       continue;
     }
