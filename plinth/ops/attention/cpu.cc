@@ -95,8 +95,7 @@ inline int64_t CountBelow(const int32_t* index, int64_t count, int64_t reach) {
 
 // Turns the first `n` scores of a row into weights against the running maximum, corrects the running
 // sum, and returns the factor that earlier sums of the row need. Lanes up to a whole vector become 0.
-// One copy for all tiles: a compiler that contracted two copies differently would give two sets of bits.
-__attribute__((noinline)) float WeighRow(float* scores, int64_t n, float* running_top, float* running_sum) {
+PLINTH_TILE float WeighRow(float* scores, int64_t n, float* running_top, float* running_sum) {
   const int64_t whole = n / kLanes * kLanes;
   const Vec lowest = -kInf - Vec{};
   Vec tops = lowest;
@@ -123,6 +122,20 @@ __attribute__((noinline)) float WeighRow(float* scores, int64_t n, float* runnin
   return factor;
 }
 
+// Weighs the first seen[r] scores of each row and corrects what is mixed so far (`width` floats a row).
+// One copy for all tiles: a compiler that contracted two copies differently would give two sets of bits.
+__attribute__((noinline)) void WeighRows(float* scores, const int64_t* seen, int rows, float* tops,
+                                         float* sums, float* mixed, int64_t width) {
+  for (int r = 0; r < rows; ++r) {
+    if (seen[r] == 0) continue;
+    const float factor = WeighRow(scores + r * kAttentionKeys, seen[r], tops + r, sums + r);
+    if (factor == 1.0f) continue;
+    for (int64_t e = 0; e < width; e += kLanes) {
+      StoreVec(mixed + r * width + e, LoadVec(mixed + r * width + e) * factor);
+    }
+  }
+}
+
 void AddBias(const float* bias, const int32_t* index, int64_t n, float* scores) {
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) scores[j] += bias[index[j]];
@@ -143,16 +156,11 @@ void WorkTile(const Sequence& s, const AttentionParams& params, const Work& work
   Score<R>(s.q + (s.first + row) * s.q_stride, s.q_stride, work.keys, most, count, params.dim, params.scale,
            work.scores);
   float* mixed = work.mixed + row * width;
-  for (int r = 0; r < R; ++r) {
-    float* scores = work.scores + r * kAttentionKeys;
-    if (s.bias != nullptr) AddBias(s.bias + (s.first + row + r) * s.bias_stride, work.index, seen[r], scores);
-    if (seen[r] == 0) continue;
-    const float factor = WeighRow(scores, seen[r], work.tops + row + r, work.sums + row + r);
-    if (factor == 1.0f) continue;
-    for (int64_t e = 0; e < width; e += kLanes) {
-      StoreVec(mixed + r * width + e, LoadVec(mixed + r * width + e) * factor);
-    }
+  for (int r = 0; s.bias != nullptr && r < R; ++r) {
+    AddBias(s.bias + (s.first + row + r) * s.bias_stride, work.index, seen[r],
+            work.scores + r * kAttentionKeys);
   }
+  WeighRows(work.scores, seen, R, work.tops + row, work.sums + row, mixed, width);
   Mix<R>(work.scores, work.values, width, 0, least, mixed);
   for (int r = 0; r < R; ++r) {
     if (seen[r] > least) {

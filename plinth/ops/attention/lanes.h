@@ -42,10 +42,9 @@ PLINTH_TILE float LargestLane(Vec x) {
   return x[1] > x[0] ? x[1] : x[0];
 }
 
-// Exp of vector_math.h on a whole vector: the same steps.
+// Exp of vector_math.h on a whole vector that holds nothing above 0: the same steps.
 PLINTH_TILE Vec ExpVec(Vec x) {
-  Vec c = x < -120.0f ? -120.0f - Vec{} : x;
-  c = c > 89.0f ? 89.0f - Vec{} : c;
+  const Vec c = x < -120.0f ? -120.0f - Vec{} : x;
   const Vec t = c * 1.44269504088896341f + kRoundMagic;
   const Vec n = t - kRoundMagic;
   Vec r = c - n * 0.693145751953125f;
