@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   AddBacktest(program);
   AddModels(program);
   AddPlan(program);
+  AddVerify(program);
 
   AddBench(program);
   try {

@@ -1,6 +1,8 @@
 #include "plinth/verify/rows.h"
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "plinth/base/text.h"
 #include "plinth/formats/json_writer.h"
@@ -47,6 +49,16 @@ void Summary::Add(const CheckRow& row) {
       ++unproven;
       break;
   }
+}
+
+void Summary::Add(const Summary& other) {
+  compared += other.compared;
+  passed += other.passed;
+  failed += other.failed;
+  refused += other.refused;
+  mistrusted += other.mistrusted;
+  unproven += other.unproven;
+  warned_ += other.warned_;
 }
 
 std::string_view Summary::verdict() const {
@@ -121,12 +133,12 @@ std::string ToText(const CheckRow& row) {
 }
 
 std::string ToText(const Summary& s) {
-  std::string line = StrCat(s.passed, " passed, ", s.failed, " failed");
-  if (s.refused > 0) StrAppend(&line, ", ", s.refused, " refused as documented");
-  if (s.mistrusted > 0) StrAppend(&line, ", ", s.mistrusted, " mistrusted");
-  if (s.unproven > 0) StrAppend(&line, ", ", s.unproven, " unproven");
-  if (s.compared == 0) line += ", nothing was compared";
-  return line;
+  std::vector<std::string> others;
+  if (s.refused > 0) others.push_back(StrCat(s.refused, " refused as documented"));
+  if (s.mistrusted > 0) others.push_back(StrCat(s.mistrusted, " mistrusted"));
+  if (s.unproven > 0) others.push_back(StrCat(s.unproven, " unproven"));
+  if (s.compared == 0) others.push_back("nothing was compared");
+  return StrCat(Join(others, ", "), others.empty() ? "" : "\n", s.passed, " passed, ", s.failed, " failed");
 }
 
 }  // namespace plinth::verify

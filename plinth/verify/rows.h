@@ -56,6 +56,7 @@ struct Summary {
   int64_t compared = 0, passed = 0, failed = 0, refused = 0, mistrusted = 0, unproven = 0;
 
   void Add(const CheckRow& row);
+  void Add(const Summary& other);
   // "pass", "warn" or "fail".
   std::string_view verdict() const;
   bool good() const { return verdict() != "fail"; }
@@ -70,7 +71,7 @@ std::string ToJson(const CheckRow& row);
 std::string ToJson(const Summary& summary);
 // One line for people: "failed  softmax n17 y0 f32 (kernel f32, v3): ...".
 std::string ToText(const CheckRow& row);
-// "12 passed, 0 failed", followed by other counts that are not zero.
+// "12 passed, 0 failed" as the last line, after a line with the other counts where one is not zero.
 std::string ToText(const Summary& summary);
 
 }  // namespace plinth::verify
