@@ -13,7 +13,8 @@ build: build/release/build.ninja
 ## make run         install what is missing, build, forecast a real series and show the result
 .PHONY: run
 run: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target plinth
 	@tools/run_example build/release/plinth
 
 ## make test        install what is missing, build, run the smoke and ci tiers
