@@ -57,6 +57,11 @@ struct DivOf {
   PLINTH_VECTOR T Do(T a, T b) { return a / b; }
 };
 
+PLINTH_VECTOR bool IsNan(float x) { return __builtin_isnan(x) != 0; }
+PLINTH_VECTOR bool IsNan(double x) { return __builtin_isnan(x) != 0; }
+PLINTH_VECTOR bool IsNan(int32_t) { return false; }
+PLINTH_VECTOR bool IsNan(int64_t) { return false; }
+
 // Equal operands differ in the sign of zero at most: "or" keeps a minus sign, "and" a plus.
 template <typename T>
 struct MinOf {
@@ -64,7 +69,7 @@ struct MinOf {
     const Integer<T> either = __builtin_bit_cast(Integer<T>, a) | __builtin_bit_cast(Integer<T>, b);
     T r = a < b ? a : b;
     r = a == b ? __builtin_bit_cast(T, either) : r;
-    return a != a ? a : r;  // where b is the NaN, the comparison took it already
+    return IsNan(a) ? a : r;  // where b is the NaN, the comparison took it already
   }
 };
 template <typename T>
@@ -73,7 +78,7 @@ struct MaxOf {
     const Integer<T> both = __builtin_bit_cast(Integer<T>, a) & __builtin_bit_cast(Integer<T>, b);
     T r = a > b ? a : b;
     r = a == b ? __builtin_bit_cast(T, both) : r;
-    return a != a ? a : r;
+    return IsNan(a) ? a : r;
   }
 };
 struct PowOf {
