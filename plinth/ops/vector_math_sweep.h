@@ -4,11 +4,21 @@
 #include <cstdint>
 
 // Every float function of vector_math.h; `X` is applied to each name.
-#define PLINTH_VECTOR_FUNCTIONS(X)                                                                        \
-  X(Exp)                                                                                                  \
-  X(Expm1)                                                                                                \
-  X(Log) X(Log1p) X(Tanh) X(Sigmoid) X(Silu) X(Softplus) X(Erf) X(GeluExact) X(GeluTanh) X(Sinh) X(Asinh) \
-      X(Sqrt)
+#define PLINTH_VECTOR_FUNCTIONS(X) \
+  X(Exp)                           \
+  X(Expm1)                         \
+  X(Log)                           \
+  X(Log1p)                         \
+  X(Tanh)                          \
+  X(Sigmoid)                       \
+  X(Silu)                          \
+  X(Softplus)                      \
+  X(Erf)                           \
+  X(GeluExact)                     \
+  X(GeluTanh)                      \
+  X(Sinh)                          \
+  X(Asinh)                         \
+  X(Sqrt)
 
 #define PLINTH_DECLARE_SWEEP(fn) void Sweep##fn(const float* x, float* y, int64_t n);
 #define PLINTH_DECLARE_SWEEPS(level)                                        \
