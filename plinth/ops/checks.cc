@@ -29,6 +29,8 @@
 namespace plinth::ops {
 
 const std::vector<const OpChecks*>& AllChecks() {
+  // One operator a line, so that changes beside each other merge.
+  // clang-format off
   static const std::vector<const OpChecks*> checks = {
       &AttentionChecks(),
       &BinaryChecks(),
@@ -51,6 +53,7 @@ const std::vector<const OpChecks*>& AllChecks() {
       &TopKChecks(),
       &UnaryChecks(),
   };
+  // clang-format on
   return checks;
 }
 

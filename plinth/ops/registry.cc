@@ -24,6 +24,8 @@
 namespace plinth::ops {
 
 const std::vector<const OpSpec*>& AllOps() {
+  // One operator a line, so that changes beside each other merge.
+  // clang-format off
   static const std::vector<const OpSpec*> ops = {
       &AttentionSpec(),
       &BinarySpec(),
@@ -46,6 +48,7 @@ const std::vector<const OpSpec*>& AllOps() {
       &TopKSpec(),
       &UnarySpec(),
   };
+  // clang-format on
   return ops;
 }
 

@@ -46,7 +46,8 @@ StatusOr<OneDnnProduct> OneDnnProduct::Make(int64_t m, int64_t n, int64_t k, con
     impl->primitive = dnnl::matmul(impl->description);
     impl->rows = m;
     // Packs: [n, k] row-major is [k, n] with the strides swapped.
-    dnnl::memory plain(Desc({k, n}, kF32, dnnl::memory::dims{1, k}), impl->engine, const_cast<float*>(weight));
+    dnnl::memory plain(Desc({k, n}, kF32, dnnl::memory::dims{1, k}), impl->engine,
+                       const_cast<float*>(weight));
     impl->weight = dnnl::memory(impl->description.weights_desc(), impl->engine);
     dnnl::stream stream(impl->engine);
     dnnl::reorder(plain, impl->weight).execute(stream, plain, impl->weight);
