@@ -1,6 +1,5 @@
 // plinth verify: operators against their references, models against golden cases.
 #include "apps/plinth/command.h"
-#include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/verify/model_check.h"
 #include "plinth/verify/op_check.h"
@@ -86,16 +85,15 @@ StatusOr<int> VerifyOps(const OpsOptions& o) {
 
 StatusOr<int> VerifyModel(const ModelOptions& o) {
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
+  PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.folder));
   const InterruptGuard guard;
   RowPrinter printer(o.json, o.verbose);
   PLINTH_ASSIGN_OR_RETURN(
       const Summary summary,
-      verify::VerifyModel(runtime->context(),
-                          {.folder = o.folder,
-                           .cases_file = o.cases.empty() ? JoinPath(o.folder, "cases.json") : o.cases,
-                           .case_name = o.case_name,
-                           .interrupted = Interrupted},
-                          printer.sink()));
+      verify::VerifyModel(
+          runtime->context(),
+          {.folder = folder, .cases_file = o.cases, .case_name = o.case_name, .interrupted = Interrupted},
+          printer.sink()));
   return printer.Finish(summary);
 }
 
@@ -118,8 +116,8 @@ void AddOps(Program& program, CLI::App* parent) {
 void AddModel(Program& program, CLI::App* parent) {
   auto o = std::make_shared<ModelOptions>();
   CLI::App* command = program.Add(parent, "model", "a model against golden cases of the original");
-  command->add_option("folder,-m,--model", o->folder, "model folder")->required();
-  command->add_option("--cases", o->cases, "cases.json of a golden folder (default: the model folder's)");
+  command->add_option("folder,-m,--model", o->folder, "model folder (default: the shipped model)");
+  command->add_option("--cases", o->cases, "cases.json of a golden folder")->required();
   command->add_option("--case", o->case_name, "one case");
   command->add_flag("-v,--verbose", o->verbose, "show good results too");
   program.AddCommon(command, o.get());

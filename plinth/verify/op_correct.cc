@@ -28,12 +28,6 @@ bool AnyPortTakes(const OpCase& c, ops::Layout layout) {
   return std::any_of(ports.begin(), ports.end(), [&](const ops::Port& p) { return p.layout >= layout; });
 }
 
-// Whether output 0 may take over the memory of input i in this call.
-bool MayTakeOver(const OpCase& c, size_t i) {
-  return (c.checks->spec->in_place >> i & 1) != 0 && c.call.has(i) && !c.definition.inputs[i].constant &&
-         c.call.in(i).dtype == c.call.outputs[0].dtype && c.io.in[i].dims == c.io.out[0].dims;
-}
-
 std::vector<Variation> Variations(const OpCase& c, const RunSetup& base) {
   std::vector<Variation> list = {{"", base}};
   const auto with = [&](std::string name, Place place, int in_place) {

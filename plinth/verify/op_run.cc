@@ -100,6 +100,11 @@ StatusOr<OpCase> MakeUnjudgedCase(const OpCase& like, std::vector<RefTensor> inp
   return c;
 }
 
+bool MayTakeOver(const OpCase& c, size_t i) {
+  return (c.checks->spec->in_place >> i & 1) != 0 && c.call.has(i) && !c.definition.inputs[i].constant &&
+         c.call.in(i).dtype == c.call.outputs[0].dtype && c.io.in[i].dims == c.io.out[0].dims;
+}
+
 StatusOr<OpLaunch> OpLaunch::Make(const OpCase& c, const RunSetup& setup) {
   OpLaunch launch;
   launch.case_ = &c;

@@ -31,6 +31,9 @@ StatusOr<OpCase> MakeOpCase(const ops::OpChecks& checks, const ops::Case& defini
 // The same operator and attributes on other inputs (rows of a larger case), without asking the reference.
 StatusOr<OpCase> MakeUnjudgedCase(const OpCase& like, std::vector<ops::RefTensor> inputs);
 
+// Whether output 0 may take over the memory of input `i` in this call.
+bool MayTakeOver(const OpCase& c, size_t i);
+
 // The order and number of threads in which the pieces of a launch run.
 enum class PieceOrder : uint8_t { kAtOnce, kSinglyReversed, kThreaded };
 

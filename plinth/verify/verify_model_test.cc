@@ -10,13 +10,18 @@
 
 #include "plinth/base/files.h"
 #include "plinth/verify/golden.h"
-#include "plinth/verify/level_main.h"
 #include "plinth/verify/model_check.h"
 
 namespace plinth::verify {
 namespace {
 
 using testing::HasSubstr;
+
+Isa LevelOfThisRun() {
+  const auto isa = IsaFromEnvironment();
+  EXPECT_TRUE(isa.ok()) << isa.status();
+  return isa.value_or(Isa::kV2);
+}
 
 std::string Golden(const std::string& name) {
   const char* source = std::getenv("PLINTH_SOURCE_DIR");
@@ -30,11 +35,12 @@ TEST_P(GoldenTest, EveryOutputAndLayerIsWithinItsTolerance) {
   if (!FileExists(folder + "/cases.json")) GTEST_SKIP() << folder << " is not there";
   Threads threads(2);
   std::set<std::string> modes;
-  const auto summary = VerifyModel(
-      {&threads, g_isa}, {.folder = folder, .cases_file = folder + "/cases.json"}, [&](const CheckRow& row) {
-        modes.insert(row.mode);
-        if (row.status != CheckStatus::kPassed) ADD_FAILURE() << ToText(row);
-      });
+  const auto summary =
+      VerifyModel({&threads, LevelOfThisRun()}, {.folder = folder, .cases_file = folder + "/cases.json"},
+                  [&](const CheckRow& row) {
+                    modes.insert(row.mode);
+                    if (row.status != CheckStatus::kPassed) ADD_FAILURE() << ToText(row);
+                  });
   ASSERT_TRUE(summary.ok()) << summary.status();
   EXPECT_EQ(summary->verdict(), "pass") << ToText(*summary);
   EXPECT_EQ(modes, (std::set<std::string>{"bitwise", "correct", "layers"}));
@@ -71,7 +77,7 @@ class ModelCheckTest : public testing::Test {
   StatusOr<Summary> Verify(const std::string& only = "") {
     rows_.clear();
     Threads threads(1);
-    return VerifyModel({&threads, g_isa},
+    return VerifyModel({&threads, LevelOfThisRun()},
                        {.folder = model_, .cases_file = folder_ + "/cases.json", .case_name = only},
                        [&](const CheckRow& row) { rows_.push_back(row); });
   }
@@ -166,5 +172,3 @@ TEST_F(ModelCheckTest, AnEmptyListComparesNothing) {
 
 }  // namespace
 }  // namespace plinth::verify
-
-int main(int argc, char** argv) { return plinth::verify::LevelMain(argc, argv); }

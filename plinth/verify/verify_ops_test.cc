@@ -1,26 +1,27 @@
 // Runs every operator's cases at the level PLINTH_ISA names, up to the tier PLINTH_TIER names.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 
-#include "plinth/verify/level_main.h"
 #include "plinth/verify/op_check.h"
 
 namespace plinth::verify {
 namespace {
 
-ops::Tier g_tier = ops::Tier::kSmoke;
-
 class VerifyOpsTest : public testing::TestWithParam<const ops::OpChecks*> {
  protected:
   // Runs one mode over this operator; each bad row is a failure with its reproduce line.
   void Run(OpMode mode) {
+    const auto isa = IsaFromEnvironment();
+    ASSERT_TRUE(isa.ok()) << isa.status();
+    const char* wanted = std::getenv("PLINTH_TIER");
+    const auto tier = ParseTier(wanted == nullptr ? "smoke" : wanted);
+    ASSERT_TRUE(tier.ok()) << tier.status();
     Threads threads(1);
-    const Context context{&threads, g_isa};
+    const Context context{&threads, *isa};
     OpOptions options;
     options.op = GetParam()->spec->name;
-    options.tier = g_tier;
+    options.tier = *tier;
     options.mode = mode;
     const auto summary = VerifyOps(context, options, [](const CheckRow& row) {
       const bool good = row.status == CheckStatus::kPassed || row.status == CheckStatus::kRefused;
@@ -40,15 +41,3 @@ INSTANTIATE_TEST_SUITE_P(AllOps, VerifyOpsTest, testing::ValuesIn(ops::AllChecks
 }  // namespace
 
 }  // namespace plinth::verify
-
-int main(int argc, char** argv) {
-  if (const char* tier = std::getenv("PLINTH_TIER"); tier != nullptr) {
-    const auto parsed = plinth::verify::ParseTier(tier);
-    if (!parsed.ok()) {
-      std::fprintf(stderr, "PLINTH_TIER: %s\n", std::string(parsed.status().message()).c_str());
-      return 2;
-    }
-    plinth::verify::g_tier = *parsed;
-  }
-  return plinth::verify::LevelMain(argc, argv);
-}
