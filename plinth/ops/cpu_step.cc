@@ -2,12 +2,27 @@
 
 namespace plinth::ops {
 
+Status CpuStep::Prepare(const View* constants, PrepareCache* cache) {
+  if (kernel_->prepare == nullptr) return absl::OkStatus();
+  const auto make = [&] { return kernel_->prepare(call_, constants, isa_); };
+  if (cache == nullptr) {
+    PLINTH_ASSIGN_OR_RETURN(prepared_, make());
+    return absl::OkStatus();
+  }
+  const std::string key =
+      StrCat(call_.spec->name, "/", kernel_->name, "/", IsaName(isa_), " ", ToString(call_.attributes));
+  PLINTH_ASSIGN_OR_RETURN(prepared_, cache->Get(key, make));
+  return absl::OkStatus();
+}
+
 StatusOr<CpuStep> CpuStep::Make(OpCall call, absl::Span<const View> constants, Isa isa,
                                 std::string_view kernel, PrepareCache* cache) {
   CpuStep step;
   step.call_ = std::move(call);
   step.isa_ = isa;
   const OpSpec& spec = *step.call_.spec;
+  std::vector<View> padded(constants.begin(), constants.end());
+  padded.resize(step.call_.inputs.size());
   std::string reasons;
   for (const CpuKernel& k : spec.cpu) {
     std::string why = k.refuse == nullptr ? "" : k.refuse(step.call_, isa);
@@ -16,7 +31,12 @@ StatusOr<CpuStep> CpuStep::Make(OpCall call, absl::Span<const View> constants, I
     }
     if (why.empty()) {
       step.kernel_ = &k;
-      break;
+      const Status prepared = step.Prepare(padded.data(), cache);
+      if (prepared.ok()) break;
+      // What only the constants show is a refusal too; anything else is an error.
+      if (!absl::IsUnimplemented(prepared)) return prepared;
+      step.kernel_ = nullptr;
+      why = std::string(prepared.message());
     }
     StrAppend(&reasons, reasons.empty() ? "" : "; ", k.name, ": ", why);
     step.refused_.emplace_back(k.name, std::move(why));
@@ -27,18 +47,6 @@ StatusOr<CpuStep> CpuStep::Make(OpCall call, absl::Span<const View> constants, I
   }
   step.run_ = step.kernel_->run.at[static_cast<int>(isa)];
   if (step.kernel_->params != nullptr) step.params_ = step.kernel_->params(step.call_);
-  if (step.kernel_->prepare != nullptr) {
-    std::vector<View> padded(constants.begin(), constants.end());
-    padded.resize(step.call_.inputs.size());
-    const auto make = [&] { return step.kernel_->prepare(step.call_, padded.data(), isa); };
-    if (cache == nullptr) {
-      PLINTH_ASSIGN_OR_RETURN(step.prepared_, make());
-    } else {
-      const std::string key =
-          StrCat(spec.name, "/", step.kernel_->name, "/", IsaName(isa), " ", ToString(step.call_.attributes));
-      PLINTH_ASSIGN_OR_RETURN(step.prepared_, cache->Get(key, make));
-    }
-  }
   return step;
 }
 

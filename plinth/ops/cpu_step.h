@@ -51,6 +51,9 @@ class CpuStep {
   }
 
  private:
+  // Fills prepared_. Error: Unimplemented where the kernel refuses the constants.
+  Status Prepare(const View* constants, PrepareCache* cache);
+
   OpCall call_;
   const CpuKernel* kernel_ = nullptr;
   CpuFn* run_ = nullptr;

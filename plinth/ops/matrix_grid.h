@@ -13,8 +13,10 @@ constexpr int64_t kMatrixUnit = 32;
 constexpr int64_t kMatrixRows = 126;
 // Units that one pass over a row block takes at most (512 columns); bounds the scratch memory.
 constexpr int64_t kMatrixUnits = 16;
-// Longest run over K whose panel (32 columns) stays in the first-level cache beside a tile of rows.
+// Longest run over K: a panel of 32 columns still fits the first-level cache.
 constexpr int64_t kMatrixDepth = 256;
+// Longest run where K needs several: leaves that cache room for the rows, and for a neighbour on the core.
+constexpr int64_t kMatrixShort = 192;
 // Floats of panels at most that are walked tile by tile (256 KiB): half of the smallest second-level cache
 // of today's servers.
 constexpr int64_t kMatrixNarrow = 65536;
@@ -37,14 +39,15 @@ static inline int64_t MatrixMax(int64_t a, int64_t b) { return a > b ? a : b; }
 // Width of a panel, in columns, at level 0, 1, 2 (v2, v3, v4).
 static inline int64_t MatrixPanel(int level) { return int64_t{8} << level; }
 
-// K in equal blocks of at most kMatrixDepth.
+// K in one block where it fits, else in nearly equal blocks of at most kMatrixShort, in multiples of 16.
 struct MatrixBlocks {
   int64_t count;
   int64_t step;  // length of each block but the last, which may be shorter
 };
 static inline MatrixBlocks MatrixBlocksOf(int64_t depth) {
-  const int64_t count = MatrixMax(1, MatrixCeil(depth, kMatrixDepth));
-  return {count, MatrixCeil(depth, count)};
+  if (depth <= kMatrixDepth) return {1, depth};
+  const int64_t step = MatrixCeil(MatrixCeil(depth, MatrixCeil(depth, kMatrixShort)), 16) * 16;
+  return {MatrixCeil(depth, step), step};
 }
 
 // The pieces of a product of `rows` rows and `units` column units: row blocks times column chunks,

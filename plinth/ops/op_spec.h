@@ -116,7 +116,8 @@ struct CpuKernel {
   int64_t (*scratch_bytes)(const OpCall& call, const View* in, const View* out, Isa isa) = nullptr;
 
   // Prepares constant inputs once (packs weights). `constants[i].data` is nullptr where input i is
-  // not constant. Returns what CpuArgs::prepared will point to and its size. nullptr: nothing to do.
+  // not constant. Returns what CpuArgs::prepared will point to and its size. Error: Unimplemented where
+  // the constants show that the kernel cannot take the call. nullptr: nothing to do.
   struct Prepared {
     std::shared_ptr<const void> data;
     int64_t bytes = 0;

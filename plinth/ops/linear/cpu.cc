@@ -25,20 +25,25 @@ inline int64_t RowsOfView(const View& v) {
 }
 inline int64_t RowStep(const View& v) { return v.rank < 2 ? 0 : v.strides[v.rank - 2]; }
 
+inline MatrixEnd EndOf(const CpuArgs& args, Activation activation) {
+  MatrixEnd end;
+  end.activation = activation;
+  end.bias = static_cast<const float*>(args.in[2].data);
+  end.residual = static_cast<const float*>(args.in[3].data);
+  end.residual_stride = end.residual == nullptr ? 0 : RowStep(args.in[3]);
+  end.out = static_cast<float*>(args.out[0].data);
+  end.out_stride = RowStep(args.out[0]);
+  return end;
+}
+
 }  // namespace
 
 void LinearF32(const CpuArgs& args, int64_t begin, int64_t end) {
   const auto& params = *static_cast<const LinearParams*>(args.params);
-  const View &x = args.in[0], &out = args.out[0];
+  const View& x = args.in[0];
   const int64_t rows = RowsOfView(x), depth = x.dims[x.rank - 1];
   const MatrixRight right = RightOf(args, params.activation);
-  MatrixEnd finish;
-  finish.activation = params.activation;
-  finish.bias = static_cast<const float*>(args.in[2].data);
-  finish.residual = static_cast<const float*>(args.in[3].data);
-  finish.residual_stride = finish.residual == nullptr ? 0 : RowStep(args.in[3]);
-  finish.out = static_cast<float*>(out.data);
-  finish.out_stride = RowStep(out);
+  const MatrixEnd finish = EndOf(args, params.activation);
   const MatrixLeft left{static_cast<const float*>(x.data), RowStep(x), 1};
   const MatrixPass pass(left, right, finish, depth, reinterpret_cast<MatrixScratch*>(args.scratch));
   const int64_t units = MatrixCeil(right.pairs ? 2 * right.columns : right.columns, kMatrixUnit);
@@ -48,6 +53,17 @@ void LinearF32(const CpuArgs& args, int64_t begin, int64_t end) {
 void LinearPackF32(const CpuArgs& args, int64_t, int64_t) {
   const auto& params = *static_cast<const LinearParams*>(args.params);
   PackRight(RightOf(args, params.activation), args.in[1].dims[1], reinterpret_cast<float*>(args.scratch));
+}
+
+void LinearFinishF32(const CpuArgs& args, int64_t begin, int64_t end) {
+  const auto& params = *static_cast<const LinearParams*>(args.params);
+  const MatrixEnd finish = EndOf(args, params.activation);
+  const int64_t columns = args.out[0].dims[args.out[0].rank - 1];
+  const auto* sums = reinterpret_cast<const float*>(args.scratch);
+  for (int64_t first = 0; first < columns; first += kPanel) {
+    ChooseFinish(params.activation)(finish, sums + first, columns, begin, end - begin, first,
+                                    MatrixMin(kPanel, columns - first), columns);
+  }
 }
 
 }  // namespace plinth::ops::PLINTH_KERNEL_LEVEL

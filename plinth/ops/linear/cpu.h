@@ -15,4 +15,8 @@ PLINTH_DECLARE_CPU(LinearF32)
 // operator.
 PLINTH_DECLARE_CPU(LinearPackF32)
 
+// Finishes rows [begin, end) of the output from their sums at `scratch` (rows of the weight's N floats, and
+// a panel that may be read beyond), as LinearF32 would; not for swiglu. Not a kernel either.
+PLINTH_DECLARE_CPU(LinearFinishF32)
+
 }  // namespace plinth::ops

@@ -38,6 +38,7 @@ struct Layer {
   Tensor x, weight, bias, residual;
   std::string activation = "none";
   bool constant = true;
+  std::string kernel;
 
   Layer(int64_t rows, int64_t n, int64_t k)
       : x(Normal({rows, k}, 1)),
@@ -55,7 +56,7 @@ struct Layer {
                          {{"activation", activation}});
     EXPECT_TRUE(call.ok()) << call.status();
     const View constants[] = {View{}, constant ? weight.view() : View{}};
-    auto step = CpuStep::Make(*call, constants, isa);
+    auto step = CpuStep::Make(*call, constants, isa, kernel);
     EXPECT_TRUE(step.ok()) << step.status();
     constexpr float kGuard = -12345.0f;
     constexpr int64_t kMargin = 64;
@@ -123,6 +124,35 @@ TEST_P(LinearBits, RowDoesNotDependOnBatchOrPieces) {
     const std::vector<float> unpacked = layer.Run(GetParam(), 0, 300, Order::kReversed);
     EXPECT_EQ(FirstDifference(unpacked, whole.data()), -1) << "run-time weight, N " << n << " K " << k;
   }
+}
+
+TEST(LinearOneDnn, RowDoesNotDependOnBatchOrPieces) {
+  if (*HardwareIsa() < Isa::kV4) GTEST_SKIP() << "this processor lacks level v4";
+  for (auto [n, k, activation] : {std::tuple{33, 48, "none"}, {128, 384, "gelu"}, {65, 1500, "silu"}}) {
+    Layer layer(1200, n, k);
+    layer.activation = activation;
+    const std::vector<float> own = layer.Run(Isa::kV4, 0, 1200, Order::kWhole);
+    layer.kernel = "onednn";
+    const std::vector<float> whole = layer.Run(Isa::kV4, 0, 1200, Order::kWhole);
+    for (size_t i = 0; i < own.size(); ++i) ASSERT_NEAR(own[i], whole[i], 1e-3) << i;
+    for (int64_t m : {1, 2, 5, 15, 16, 33, 100, 264}) {
+      const std::vector<float> part = layer.Run(Isa::kV4, 7, m, Order::kReversed);
+      EXPECT_EQ(FirstDifference(part, whole.data() + 7 * n), -1) << "M " << m << " N " << n << " K " << k;
+    }
+  }
+}
+
+TEST(LinearOneDnn, Refuses) {
+  const Tensor weight = Normal({8, 5}, 1);
+  const auto refusal = [&](Isa isa, const View& constant, std::vector<int64_t> w, const char* activation) {
+    auto call = MakeCall(LinearSpec(), {F32({3, w[1]}), F32(w)}, {{"activation", std::string(activation)}});
+    const View constants[] = {View{}, constant};
+    return std::string(CpuStep::Make(*call, constants, isa, "onednn").status().message());
+  };
+  EXPECT_THAT(refusal(Isa::kV3, weight.view(), {8, 5}, "none"), testing::HasSubstr("below AVX-512"));
+  EXPECT_THAT(refusal(Isa::kV4, View{}, {8, 5}, "none"), testing::HasSubstr("only at run time"));
+  EXPECT_THAT(refusal(Isa::kV4, weight.view(), {8, 5}, "swiglu"), testing::HasSubstr("paired panels"));
+  EXPECT_THAT(refusal(Isa::kV4, weight.view(), {0, 5}, "none"), testing::HasSubstr("weight is empty"));
 }
 
 RefTensor Ref(const Tensor& t) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/types/span.h"
 #include "plinth/base/status.h"
 
 namespace plinth::ops {
@@ -13,16 +14,18 @@ namespace plinth::ops {
 class OneDnnProduct {
  public:
   // weight: f32 [n, k], dense; read only here. Rows of x and y lie x_stride and y_stride floats apart.
-  // m, n, k >= 1. Errors: Unimplemented where oneDNN refuses.
+  // m, n, k >= 1. Packed weights are shared with one of `others` (products of the same weight) that packs
+  // them alike. Errors: Unimplemented where oneDNN refuses.
   static StatusOr<OneDnnProduct> Make(int64_t m, int64_t n, int64_t k, const float* weight, int64_t x_stride,
-                                      int64_t y_stride);
+                                      int64_t y_stride, absl::Span<const OneDnnProduct> others = {});
   OneDnnProduct(OneDnnProduct&&) noexcept;
   OneDnnProduct& operator=(OneDnnProduct&&) noexcept;
   ~OneDnnProduct();
 
   int64_t rows() const;
   int64_t scratch_bytes() const;
-  int64_t weight_bytes() const;
+  // Bytes of packed weights that are not shared.
+  int64_t owned_bytes() const;
   // oneDNN's name for the implementation, such as "brg:avx512_core".
   const char* implementation() const;
 

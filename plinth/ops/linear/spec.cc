@@ -1,5 +1,6 @@
 #include "plinth/ops/linear/cpu.h"
 #include "plinth/ops/linear/op.h"
+#include "plinth/ops/linear/spec_onednn.h"
 #include "plinth/ops/matrix_grid.h"
 #include "plinth/tensor/tensor.h"
 
@@ -117,7 +118,8 @@ const OpSpec& LinearSpec() {
                .params = ParamsOf,
                .pieces = Pieces,
                .scratch_bytes = ScratchBytes,
-               .prepare = Prepare}},
+               .prepare = Prepare},
+              LinearOneDnnKernel(ParamsOf)},
   };
   return spec;
 }

@@ -13,6 +13,7 @@ struct OneDnnProduct::Impl {
   dnnl::memory weight;
   int64_t rows = 0;
   const char* name = "";
+  bool shares = false;
 };
 
 OneDnnProduct::OneDnnProduct(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -24,13 +25,14 @@ int64_t OneDnnProduct::rows() const { return impl_->rows; }
 int64_t OneDnnProduct::scratch_bytes() const {
   return static_cast<int64_t>(impl_->description.scratchpad_desc().get_size());
 }
-int64_t OneDnnProduct::weight_bytes() const {
-  return static_cast<int64_t>(impl_->description.weights_desc().get_size());
+int64_t OneDnnProduct::owned_bytes() const {
+  return impl_->shares ? 0 : static_cast<int64_t>(impl_->description.weights_desc().get_size());
 }
 const char* OneDnnProduct::implementation() const { return impl_->name; }
 
 StatusOr<OneDnnProduct> OneDnnProduct::Make(int64_t m, int64_t n, int64_t k, const float* weight,
-                                            int64_t x_stride, int64_t y_stride) {
+                                            int64_t x_stride, int64_t y_stride,
+                                            absl::Span<const OneDnnProduct> others) {
   using Desc = dnnl::memory::desc;
   constexpr auto kF32 = dnnl::memory::data_type::f32;
   try {
@@ -45,6 +47,12 @@ StatusOr<OneDnnProduct> OneDnnProduct::Make(int64_t m, int64_t n, int64_t k, con
     impl->name = impl->description.impl_info_str();
     impl->primitive = dnnl::matmul(impl->description);
     impl->rows = m;
+    for (const OneDnnProduct& other : others) {
+      if (other.impl_->description.weights_desc() != impl->description.weights_desc()) continue;
+      impl->weight = other.impl_->weight;
+      impl->shares = true;
+      return OneDnnProduct(std::move(impl));
+    }
     // Packs: [n, k] row-major is [k, n] with the strides swapped.
     dnnl::memory plain(Desc({k, n}, kF32, dnnl::memory::dims{1, k}), impl->engine,
                        const_cast<float*>(weight));
