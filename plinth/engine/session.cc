@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plinth/graph/fuse_linear.h"
+#include "plinth/graph/gather_early.h"
 #include "plinth/series/quantiles.h"
 
 namespace plinth::engine {
@@ -63,7 +64,8 @@ StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(int64_t series,
                             .observe = observe,
                             .profile = profile,
                             .kernels = options_.kernels};
-  return plan::Plan::Make(fuse ? graph::FuseLinear(graph_) : graph_, packed_, options);
+  if (!fuse) return plan::Plan::Make(graph_, packed_, options);
+  return plan::Plan::Make(graph::GatherEarly(graph::FuseLinear(graph_), options.capacity), packed_, options);
 }
 
 Status Session::MakeWorkers() {
