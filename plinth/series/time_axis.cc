@@ -11,17 +11,23 @@ namespace {
 using Kind = Frequency::Kind;
 
 std::string RowText(const TimeColumn& column, size_t i) {
-  return StrCat(column.numbers.empty() ? static_cast<int64_t>(i) + 1 : column.numbers[i]);
+  return StrCat(column.lines.empty() ? static_cast<int64_t>(i) + 1 : column.lines[i]);
 }
 
 std::string TimeText(const TimeColumn& column, size_t i) {
   return FormatTime(column.times[i], *column.style);
 }
 
+std::string_view RowWord(const TimeColumn& column) { return column.lines.empty() ? "row" : "line"; }
+
+// "rows 7 and 8", "lines 7 and 8".
+std::string RowNumbers(const TimeColumn& column, size_t i) {
+  return StrCat(RowWord(column), "s ", RowText(column, i - 1), " and ", RowText(column, i));
+}
+
 // "rows 7 and 8 (A and B)".
 std::string RowPair(const TimeColumn& column, size_t i) {
-  return StrCat("rows ", RowText(column, i - 1), " and ", RowText(column, i), " (", TimeText(column, i - 1),
-                " and ", TimeText(column, i), ")");
+  return StrCat(RowNumbers(column, i), " (", TimeText(column, i - 1), " and ", TimeText(column, i), ")");
 }
 
 // Clocks change on Sundays before four o'clock in spring and autumn nearly everywhere.
@@ -165,7 +171,7 @@ Status OffGrid(const TimeColumn& column, const Grid& grid, size_t i) {
   const int64_t down = t.local() - low.local(), up = high.local() - t.local();
   const bool hour = down == kMicrosPerHour || up == kMicrosPerHour;
   return absl::InvalidArgumentError(
-      StrCat("row ", RowText(column, i), " (", TimeText(column, i), ") is off the grid of ",
+      StrCat(RowWord(column), " ", RowText(column, i), " (", TimeText(column, i), ") is off the grid of ",
              FrequencyText(grid.frequency), " that starts at ", FormatTime(grid.origin, *column.style),
              "; the nearest grid time is ", FormatTime(up < down ? high : low, *column.style),
              hour && column.style->is_local() && i > 0 ? kClockChange : ""));
@@ -178,14 +184,14 @@ Status NotRising(const TimeColumn& column, size_t i) {
   const bool repeats = change == 0 || change == step - kMicrosPerHour;
   const bool clock_change =
       column.style->is_local() && repeats && step <= kMicrosPerHour && MayBeClockChange(column.times[i]);
+  const std::string_view word = RowWord(column);
   const std::string_view advice =
       change == 0 ? "; keep one of them, or name the column that tells several series apart (--item)"
                   : "; sort the rows by time, or name the column that tells several series apart (--item)";
   return absl::InvalidArgumentError(
-      StrCat(change == 0 ? StrCat("rows ", RowText(column, i - 1), " and ", RowText(column, i),
-                                  " have the same time ", TimeText(column, i))
-                         : StrCat("row ", RowText(column, i), " (", TimeText(column, i), ") lies before row ",
-                                  RowText(column, i - 1), " (", TimeText(column, i - 1), ")"),
+      StrCat(change == 0 ? StrCat(RowNumbers(column, i), " have the same time ", TimeText(column, i))
+                         : StrCat(word, " ", RowText(column, i), " (", TimeText(column, i), ") lies before ",
+                                  word, " ", RowText(column, i - 1), " (", TimeText(column, i - 1), ")"),
              clock_change ? kClockChange : advice));
 }
 

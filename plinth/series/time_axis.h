@@ -12,12 +12,12 @@
 
 namespace plinth::series {
 
-// The stamps of one series in file order. Messages call rows by `numbers`, or 1, 2, 3 ... where that is
-// empty.
+// The stamps of one series in file order. Messages call rows by `lines` of the file, or 1, 2, 3 ... where
+// that is empty.
 struct TimeColumn {
   std::span<const Timestamp> times;
   const TimeStyle* style = nullptr;
-  std::span<const int64_t> numbers = {};
+  std::span<const int64_t> lines = {};
 };
 
 struct Inference {

@@ -163,8 +163,9 @@ TEST(InferFrequency, DuplicatesAndDisorder) {
   Column c = Read({"2024-01-01", "2024-01-01"});
   const std::vector<int64_t> numbers{17, 40};
   TimeColumn view = c.view();
-  view.numbers = numbers;
-  EXPECT_THAT(std::string(InferFrequency(view).status().message()), ::testing::StartsWith("rows 17 and 40 "));
+  view.lines = numbers;
+  EXPECT_THAT(std::string(InferFrequency(view).status().message()),
+              ::testing::StartsWith("lines 17 and 40 "));
 }
 
 TEST(InferFrequency, TheRepeatedHourInAutumn) {

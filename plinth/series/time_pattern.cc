@@ -207,10 +207,10 @@ StatusOr<Timestamp> ReadByPattern(std::string_view text, std::string_view patter
     const bool directive = full[i] == '%' && i + 1 < full.size();
     if (directive) ++i;
     if (directive ? TakeField(scan, full[i], fields) : scan.Take(full[i])) continue;
-    return absl::InvalidArgumentError(StrCat("\"", text, "\" does not fit the time format \"", pattern,
-                                             "\": at character ", text.size() - scan.rest.size() + 1,
-                                             " expected ", directive ? "%" : "",
-                                             std::string_view(full).substr(i, 1)));
+    return absl::InvalidArgumentError(
+        StrCat("\"", text, "\" does not fit the time format \"", pattern, "\": at character ",
+               text.size() - scan.rest.size() + 1, " expected ", directive ? "%" : "",
+               full[i] == ' ' ? "a space" : std::string_view(full).substr(i, 1)));
   }
   if (!scan.rest.empty()) {
     return absl::InvalidArgumentError(StrCat("\"", text, "\" does not fit the time format \"", pattern,

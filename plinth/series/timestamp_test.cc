@@ -268,6 +268,9 @@ TEST(TimePattern, RefusesTexts) {
       "\"31-01-2024 00:30\" does not fit the time format \"%d.%m.%Y %H:%M\": at character 3 expected .");
   EXPECT_EQ(reader->Read("31.01.24 00:30").status().message(),
             "\"31.01.24 00:30\" does not fit the time format \"%d.%m.%Y %H:%M\": at character 7 expected %Y");
+  EXPECT_EQ(
+      reader->Read("31.01.2024").status().message(),
+      "\"31.01.2024\" does not fit the time format \"%d.%m.%Y %H:%M\": at character 11 expected a space");
   EXPECT_EQ(reader->Read("31.01.2024 00:30:00").status().message(),
             "\"31.01.2024 00:30:00\" does not fit the time format \"%d.%m.%Y %H:%M\": \":00\" is left over");
   EXPECT_EQ(reader->Read("31.02.2024 00:30").status().message(),
