@@ -72,6 +72,13 @@ Handle& Handle::operator=(Handle&& other) noexcept {
 
 int Handle::Close() { return fd_ < 0 ? 0 : close(std::exchange(fd_, -1)); }
 
+StatusOr<InputFile> InputFile::StandardInput() {
+  constexpr const char* kName = "standard input";
+  Handle handle(FaultDue(Syscall::kOpen) ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (handle.get() < 0) return FileError(kName, "read", errno);
+  return InputFile(kName, std::move(handle), 0);
+}
+
 StatusOr<InputFile> InputFile::Open(std::string path) {
   Handle handle(OpenFd(path.c_str(), O_RDONLY));
   if (handle.get() < 0) return FileError(path, "opened", errno);
@@ -103,9 +110,13 @@ StatusOr<size_t> InputFile::Read(char* to, size_t size) {
 
 StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
   PLINTH_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  return ReadAll(file, limit);
+}
+
+StatusOr<std::string> ReadAll(InputFile& file, int64_t limit) {
   if (file.size() > limit) {
     return absl::InvalidArgumentError(
-        StrCat(path, ": holds ", file.size(), " bytes; at most ", limit, " are allowed"));
+        StrCat(file.path(), ": holds ", file.size(), " bytes; at most ", limit, " are allowed"));
   }
   std::string text;
   // A pipe does not tell its size, and a file may grow while it is read: read until the end.
@@ -115,7 +126,8 @@ StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
     PLINTH_ASSIGN_OR_RETURN(const size_t got, file.Read(text.data() + had, piece));
     text.resize(had + got);
     if (static_cast<int64_t>(text.size()) > limit) {
-      return absl::InvalidArgumentError(StrCat(path, ": holds more than the ", limit, " bytes allowed"));
+      return absl::InvalidArgumentError(
+          StrCat(file.path(), ": holds more than the ", limit, " bytes allowed"));
     }
     if (got < piece) return text;
   }

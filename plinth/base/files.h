@@ -38,6 +38,8 @@ class InputFile {
  public:
   // Errors: FileError; InvalidArgument for a folder.
   static StatusOr<InputFile> Open(std::string path);
+  // What this process gets as "standard input", from where it stands. Errors: FileError.
+  static StatusOr<InputFile> StandardInput();
 
   // Reads up to `size` bytes; fewer only at the end of the file, where it gives 0.
   // Errors: FileError; Cancelled when a signal came while it waited (see interrupt.h).
@@ -54,6 +56,9 @@ class InputFile {
   Handle handle_;
   int64_t size_;
 };
+
+// The rest of the file. Errors: as InputFile; InvalidArgument for more than `limit` bytes.
+StatusOr<std::string> ReadAll(InputFile& file, int64_t limit);
 
 // The whole file. Errors: as InputFile; InvalidArgument for more than `limit` bytes.
 StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);

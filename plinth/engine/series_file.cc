@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "plinth/base/interrupt.h"
+#include "plinth/formats/json.h"
 #include "plinth/series/timestamp.h"
 
 namespace plinth::engine {
@@ -11,14 +12,6 @@ namespace {
 
 constexpr size_t kSampleRows = 200;
 constexpr int64_t kMostBytesInMemory = int64_t{1} << 30;
-
-using Sample = std::vector<std::vector<std::string>>;
-
-std::vector<std::string_view> ColumnOf(const Sample& sample, size_t column) {
-  std::vector<std::string_view> cells;
-  for (const auto& row : sample) cells.push_back(row[column]);
-  return cells;
-}
 
 // More numbers than text among the cells; a column of gaps alone counts too.
 bool LooksNumeric(const std::vector<std::string_view>& cells, bool comma) {
@@ -36,7 +29,19 @@ bool LooksEmpty(const std::vector<std::string_view>& cells) {
   return std::all_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); });
 }
 
+// How a message shows what a file holds: its columns, and its first row as an example.
+std::string Contents(const formats::CsvReader& reader, const std::vector<std::vector<std::string>>& rows) {
+  return StrCat("columns: ", formats::QuotedShort(Join(reader.header(), ", ")),
+                "; first row: ", formats::QuotedShort(Join(rows[0], ", ")));
+}
+
 }  // namespace
+
+std::vector<std::string_view> SeriesFile::Sample::Column(size_t column) const {
+  std::vector<std::string_view> cells;
+  for (const auto& row : rows) cells.push_back(row[column]);
+  return cells;
+}
 
 std::string SeriesGroup::TimeText(int64_t k) const {
   if (numbered) return StrCat(k + 1);
@@ -55,7 +60,7 @@ int64_t SeriesGroup::DefaultSeason() const { return numbered ? 1 : series::Defau
 
 StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColumns& columns) {
   SeriesFile file;
-  file.path_ = path == "-" ? "/dev/stdin" : path;
+  file.path_ = path == "-" ? "standard input" : path;
   file.columns_ = columns;
   if (columns.time == "none" && !(columns.time_format.empty() && columns.frequency.empty())) {
     return absl::InvalidArgumentError("--time none numbers the rows: leave out --time-format and --freq");
@@ -68,9 +73,9 @@ StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColum
     if (!frequency.ok()) return Prepend(frequency.status(), "--freq");
     file.frequency_ = *frequency;
   }
-  PLINTH_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(file.path_));
+  PLINTH_ASSIGN_OR_RETURN(InputFile input, path == "-" ? InputFile::StandardInput() : InputFile::Open(path));
   if (input.size() == 0) {
-    PLINTH_ASSIGN_OR_RETURN(file.text_, ReadFile(file.path_, kMostBytesInMemory));
+    PLINTH_ASSIGN_OR_RETURN(file.text_, ReadAll(input, kMostBytesInMemory));
   }
   PLINTH_RETURN_IF_ERROR(file.FirstPass());
   PLINTH_ASSIGN_OR_RETURN(file.reader_, file.Reader());
@@ -80,7 +85,7 @@ StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColum
 }
 
 StatusOr<formats::CsvReader> SeriesFile::Reader() const {
-  return text_.empty() ? formats::CsvReader::Open(path_) : formats::CsvReader::FromText(text_, path_);
+  return text_ ? formats::CsvReader::FromText(*text_, path_) : formats::CsvReader::Open(path_);
 }
 
 Status SeriesFile::FirstPass() {
@@ -91,13 +96,16 @@ Status SeriesFile::FirstPass() {
   bool columns_found = false;
   while (true) {
     PLINTH_ASSIGN_OR_RETURN(const bool more, reader.Next());
-    if (more && sample.size() < kSampleRows) sample.emplace_back(reader.row().begin(), reader.row().end());
-    if (!columns_found && (!more || sample.size() == kSampleRows)) {
+    if (more && sample.rows.size() < kSampleRows) {
+      sample.rows.emplace_back(reader.row().begin(), reader.row().end());
+      sample.lines.push_back(reader.line());
+    }
+    if (!columns_found && (!more || sample.rows.size() == kSampleRows)) {
       PLINTH_RETURN_IF_ERROR(FindColumns(reader, sample));
       columns_found = true;
       // Items of the sample first; from here on row by row.
-      for (size_t r = 0; item_column_ >= 0 && r + (more ? 1 : 0) < sample.size(); ++r) {
-        const std::string& item = sample[r][static_cast<size_t>(item_column_)];
+      for (size_t r = 0; item_column_ >= 0 && r + (more ? 1 : 0) < sample.rows.size(); ++r) {
+        const std::string& item = sample.rows[r][static_cast<size_t>(item_column_)];
         if (r > 0 && item == current) continue;
         current = item;
         if (!seen.emplace(item, true).second) together_ = false;
@@ -123,11 +131,12 @@ Status SeriesFile::FindTimeColumn(const formats::CsvReader& reader, const Sample
     return absl::OkStatus();
   }
   std::vector<std::string> found;
+  std::string spoken_for;
   for (size_t c = 0; c < reader.header().size(); ++c) {
     const std::string& name = reader.header()[c];
     const bool taken = name == columns_.item || std::find(columns_.targets.begin(), columns_.targets.end(),
                                                           name) != columns_.targets.end();
-    const auto cells = ColumnOf(sample, c);
+    const auto cells = sample.Column(c);
     bool time = false;
     if (columns_.time_format.empty()) {
       time = series::LooksLikeTime(cells);
@@ -135,22 +144,68 @@ Status SeriesFile::FindTimeColumn(const formats::CsvReader& reader, const Sample
       series::TimeReader probe = time_reader_;
       time = !cells.empty() && probe.Read(cells[0]).ok();
     }
-    if (taken || !time) continue;
+    if (taken && time) {
+      spoken_for = name;
+      continue;
+    }
+    if (!time) continue;
     found.push_back(name);
     time_column_ = static_cast<int>(c);
   }
   if (found.size() == 1) return absl::OkStatus();
-  const std::string columns = Join(reader.header(), ", ");
-  if (found.empty()) {
-    return absl::InvalidArgumentError(StrCat(
-        path_, ": no column reads as time (columns: ", columns,
-        "); name one with --time, give its pattern with --time-format, or number the rows with --time none"));
+  if (found.empty() && !spoken_for.empty()) {
+    return absl::InvalidArgumentError(
+        StrCat(path_, ": column ", formats::QuotedShort(spoken_for),
+               " is the only one that reads as time, and --", spoken_for == columns_.item ? "item" : "target",
+               " takes it; name other columns, or number the rows with --time none"));
   }
+  if (found.empty()) return NoTimeColumn(reader, sample);
   return absl::InvalidArgumentError(
       StrCat(path_, ": columns ", Join(found, ", "), " all read as time; choose one with --time"));
 }
 
+// Says what keeps the nearest column from being one of time, or shows what there is.
+Status SeriesFile::NoTimeColumn(const formats::CsvReader& reader, const Sample& sample) const {
+  const bool pattern = !columns_.time_format.empty();
+  for (size_t c = 0; c < reader.header().size(); ++c) {
+    const auto cells = sample.Column(c);
+    if (LooksNumeric(cells, reader.delimiter() != ',')) continue;
+    series::TimeReader time = time_reader_;
+    int64_t good = 0, bad = 0;
+    Status first_bad;
+    for (size_t r = 0; r < cells.size(); ++r) {
+      const auto read = time.Read(cells[r]);
+      if (read.ok()) ++good;
+      if (read.ok() || bad++ > 0) continue;
+      first_bad = Prepend(read.status(), StrCat(path_, ": line ", sample.lines[r], ": column ",
+                                                formats::QuotedShort(reader.header()[c])));
+    }
+    if (pattern || (good > 0 && good >= bad)) return first_bad;
+  }
+  return absl::InvalidArgumentError(StrCat(path_, ": no column reads as time (",
+                                           Contents(reader, sample.rows),
+                                           "); name one with --time, give its pattern with --time-format, or "
+                                           "number the rows with --time none"));
+}
+
+// A name may hold commas itself: what names a column as it stands is one name.
+void SeriesFile::SplitTargets(const formats::CsvReader& reader) {
+  std::vector<std::string> names;
+  for (const std::string& text : columns_.targets) {
+    size_t begin = 0;
+    while (begin <= text.size()) {
+      const bool whole = reader.Column(text).ok();
+      const size_t comma = whole ? text.npos : text.find(',', begin);
+      const size_t end = std::min(comma, text.size());
+      names.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  columns_.targets = std::move(names);
+}
+
 Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& sample) {
+  SplitTargets(reader);
   PLINTH_RETURN_IF_ERROR(FindTimeColumn(reader, sample));
   if (!columns_.item.empty()) {
     PLINTH_ASSIGN_OR_RETURN(item_column_, reader.Column(columns_.item));
@@ -160,7 +215,7 @@ Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& s
   for (size_t c = 0; c < reader.header().size(); ++c) {
     const int column = static_cast<int>(c);
     if (column == time_column_ || column == item_column_) continue;
-    const auto cells = ColumnOf(sample, c);
+    const auto cells = sample.Column(c);
     if (!LooksNumeric(cells, comma)) {
       if (text_column_.empty()) text_column_ = reader.header()[c];
     } else if (all && !(LooksEmpty(cells) && reader.header().size() > 2)) {
@@ -168,8 +223,10 @@ Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& s
     }
   }
   if (columns_.targets.empty()) {
-    return absl::InvalidArgumentError(StrCat(path_, ": no column holds numbers (columns: ",
-                                             Join(reader.header(), ", "), "); name one with --target"));
+    return absl::InvalidArgumentError(
+        StrCat(path_, ": no column holds numbers (", Contents(reader, sample.rows),
+               "); numbers are written as 1234.5, or as 1234,5 between semicolons "
+               "or tabs"));
   }
   for (const std::string& target : columns_.targets) {
     PLINTH_ASSIGN_OR_RETURN(const int column, reader.Column(target));
@@ -236,6 +293,31 @@ Status SeriesFile::LoadAll() {
   return absl::OkStatus();
 }
 
+StatusOr<series::Inference> SeriesFile::Infer(const Rows& rows) const {
+  const series::TimeStyle style = time_reader_.style();
+  return series::InferFrequency({rows.times, &style, rows.lines});
+}
+
+// For an item of one row before any other: looks for the first item that has more.
+StatusOr<series::Inference> SeriesFile::InferFromAny(const Rows& rows) {
+  if (!together_) {
+    const auto longer =
+        std::find_if(all_.begin(), all_.end(), [](const Rows& other) { return other.times.size() > 1; });
+    return Infer(longer == all_.end() ? rows : *longer);
+  }
+  PLINTH_ASSIGN_OR_RETURN(formats::CsvReader scan, Reader());
+  PLINTH_ASSIGN_OR_RETURN(bool has_row, scan.Next());
+  std::swap(*reader_, scan);
+  std::swap(has_row_, has_row);
+  Rows other;
+  StatusOr<bool> more = true;
+  while (more.ok() && *more && other.times.size() < 2) more = ReadItem(&other);
+  std::swap(*reader_, scan);
+  std::swap(has_row_, has_row);
+  PLINTH_RETURN_IF_ERROR(more.status());
+  return Infer(*more ? other : rows);
+}
+
 Status SeriesFile::ToGroup(const Rows& rows, SeriesGroup* group) {
   *group = {};
   group->item = rows.item;
@@ -247,9 +329,10 @@ Status SeriesFile::ToGroup(const Rows& rows, SeriesGroup* group) {
   group->style = time_reader_.style();
   const series::TimeColumn column{rows.times, &group->style, rows.lines};
   if (columns_.frequency.empty() && (rows.times.size() > 1 || !frequency_)) {
-    PLINTH_ASSIGN_OR_RETURN(const series::Inference inferred, series::InferFrequency(column));
+    PLINTH_ASSIGN_OR_RETURN(const series::Inference inferred,
+                            rows.times.size() > 1 ? Infer(rows) : InferFromAny(rows));
     frequency_ = inferred.frequency;
-    group->note = inferred.note;
+    if (rows.times.size() > 1) group->note = inferred.note;
   }
   PLINTH_ASSIGN_OR_RETURN(const series::Grid grid, series::PlaceOnGrid(column, *frequency_));
   group->origin = grid.origin;
@@ -270,11 +353,12 @@ StatusOr<bool> SeriesFile::Next(SeriesGroup* group) {
   Status status = ToGroup(rows, group);
   if (status.ok()) return true;
   if (item_column_ >= 0) status = Prepend(status, StrCat("item \"", rows.item, "\""));
-  if (item_column_ < 0 && !text_column_.empty()) {
-    status = Status(status.code(), StrCat(std::string(status.message()), " (if column \"", text_column_,
-                                          "\" tells several series apart, use --item ", text_column_, ")"));
+  std::string message(status.message());
+  const size_t hint = message.find("(--item)");
+  if (item_column_ < 0 && !text_column_.empty() && hint != message.npos) {
+    message.replace(hint, 8, StrCat("(perhaps --item ", formats::QuotedShort(text_column_), ")"));
   }
-  return Prepend(status, path_);
+  return Prepend(Status(status.code(), message), path_);
 }
 
 }  // namespace plinth::engine

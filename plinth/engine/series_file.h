@@ -17,7 +17,7 @@ struct SeriesColumns {
   std::string time;                  // empty: the only column of time stamps; "none": rows are numbered
   std::string time_format;           // a pattern (series/time_pattern.h); empty: ISO 8601 or epoch
   std::string item;                  // empty: the file holds one item
-  std::vector<std::string> targets;  // empty: all numeric columns
+  std::vector<std::string> targets;  // names, or lists of them with commas; empty: all numeric columns
   std::string frequency;             // empty: from the stamps
 };
 
@@ -42,7 +42,8 @@ struct SeriesGroup {
 
 // A file is read twice: the first pass finds the columns, counts the items and sees whether the rows of each
 // item stand together. If they do, only one item is in memory at a time; else all are. What is no regular
-// file (a pipe; "-" is standard input) is read into memory first, up to 1 GiB.
+// file (a pipe; "-" is standard input) is read into memory first, up to 1 GiB. An item of one row has the
+// frequency of the item before it, or else of the first item that shows one.
 class SeriesFile {
  public:
   // Errors: InvalidArgument and NotFound with file, row and column, and what would be right.
@@ -63,18 +64,28 @@ class SeriesFile {
     std::vector<int64_t> lines;
     std::vector<std::vector<double>> values;  // by target
   };
+  // The first rows, from which columns are told.
+  struct Sample {
+    std::vector<std::vector<std::string>> rows;
+    std::vector<int64_t> lines;
+    std::vector<std::string_view> Column(size_t column) const;
+  };
   SeriesFile() = default;
   StatusOr<formats::CsvReader> Reader() const;
-  Status FindColumns(const formats::CsvReader& reader, const std::vector<std::vector<std::string>>& sample);
-  Status FindTimeColumn(const formats::CsvReader& reader,
-                        const std::vector<std::vector<std::string>>& sample);
+  void SplitTargets(const formats::CsvReader& reader);
+  Status FindColumns(const formats::CsvReader& reader, const Sample& sample);
+  Status FindTimeColumn(const formats::CsvReader& reader, const Sample& sample);
+  Status NoTimeColumn(const formats::CsvReader& reader, const Sample& sample) const;
   Status FirstPass();
+  StatusOr<series::Inference> Infer(const Rows& rows) const;
+  StatusOr<series::Inference> InferFromAny(const Rows& rows);
   Status AddRow(Rows* rows);
   StatusOr<bool> ReadItem(Rows* rows);
   Status LoadAll();
   Status ToGroup(const Rows& rows, SeriesGroup* group);
 
-  std::string path_, text_;  // text_: all of what is no regular file
+  std::string path_;
+  std::optional<std::string> text_;  // all of what is no regular file
   SeriesColumns columns_;
   int time_column_ = -1, item_column_ = -1;
   std::vector<int> target_columns_;
