@@ -1,8 +1,10 @@
 // plinth backtest: how good forecasts from past origins were, beside the seasonal-naive method.
 #include "plinth/engine/backtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
@@ -26,13 +28,14 @@ void Write(formats::JsonWriter& w, const series::Scores& s) {
   w.Key("coverage_80"), w.Number(s.coverage_80);
 }
 
-std::string Json(const engine::Backtest& backtest) {
+std::string Json(const engine::Backtest& backtest, int64_t left_out) {
   std::string out;
   formats::JsonWriter w(&out);
   for (size_t r = 0; r < backtest.scores().size(); ++r) {
     const series::BacktestScores& scores = backtest.scores()[r];
     w.BeginObject();
     w.Key("series"), w.Int(backtest.series());
+    w.Key("series_left_out"), w.Int(left_out);
     w.Key("windows"), w.Int(scores.windows());
     w.Key("horizon"), w.Int(backtest.options().report[r]);
     w.Key("season"), w.Int(backtest.options().season);
@@ -67,9 +70,8 @@ std::string Text(const engine::Backtest& backtest, const std::string& model) {
   std::string out;
   for (size_t r = 0; r < backtest.scores().size(); ++r) {
     const series::BacktestScores& s = backtest.scores()[r];
-    StrAppend(&out, s.windows(), " windows of ", backtest.series(),
-              backtest.series() == 1 ? " series" : " series", ", horizon ", backtest.options().report[r],
-              ", season ", backtest.options().season, "\n",
+    StrAppend(&out, s.windows(), s.windows() == 1 ? " window of " : " windows of ", backtest.series(),
+              " series, horizon ", backtest.options().report[r], ", season ", backtest.options().season, "\n",
               "                        MASE       WQL       MAE      RMSE   in 80 % band\n",
               Row(model.c_str(), s.model()), Row("seasonal naive", s.seasonal_naive()), "  model / naive   ",
               Cell(s.relative_mase()), Cell(s.relative_wql()), "   (below 1 is better)\n");
@@ -77,34 +79,98 @@ std::string Text(const engine::Backtest& backtest, const std::string& model) {
   return out;
 }
 
-StatusOr<int> Run(Options o) {
+// Reads the file and scores what is long enough.
+class BacktestJob {
+ public:
+  BacktestJob(const Options& o, engine::Session& session, engine::SeriesFile& file)
+      : options_(o.backtest), session_(session), file_(file) {
+    if (options_.horizon == 0) options_.horizon = session.model().info().horizon;
+  }
+
+  Status Run() {
+    Progress progress(StandardErrorProgress("backtest", file_.items(), "items"));
+    engine::SeriesGroup group;
+    while (true) {
+      PLINTH_ASSIGN_OR_RETURN(const bool more, file_.Next(&group));
+      if (!more) break;
+      PLINTH_RETURN_IF_ERROR(Add(group));
+      progress.Add(1);
+    }
+    if (backtest_->series() > 0) return absl::OkStatus();
+    if (left_out_ == 1) return Prepend(first_refusal_, first_name_);
+    return absl::InvalidArgumentError(
+        StrCat(file_.path(), ": all ", left_out_, " series are too short: the longest has ", longest_,
+               " steps; one window needs at least ", backtest_->LeastLengthText()));
+  }
+
+  const engine::Backtest& backtest() const { return *backtest_; }
+  int64_t left_out() const { return left_out_; }
+
+  void AddNotes(Notes* notes) const {
+    if (left_out_ > 0) {
+      notes->Add(StrCat(file_.path(), ": ", left_out_, " of ", left_out_ + backtest_->series(),
+                        " series left out: one window needs at least ", backtest_->LeastLengthText(),
+                        " steps"));
+    }
+    const int64_t wanted = backtest_->series() * backtest_->options().windows;
+    if (windows_ < wanted) {
+      notes->Add(StrCat(file_.path(), ": only ", windows_, " of ", wanted,
+                        " windows fit; shorten --horizon or --stride, or lower --windows"));
+    }
+  }
+
+ private:
+  Status Add(const engine::SeriesGroup& group) {
+    if (backtest_ == nullptr) {
+      season_given_ = options_.season != 0;
+      if (!season_given_) options_.season = group.DefaultSeason();
+      PLINTH_ASSIGN_OR_RETURN(auto made, engine::Backtest::Make(session_, options_));
+      backtest_ = std::make_unique<engine::Backtest>(std::move(made));
+    }
+    if (!season_given_ && group.DefaultSeason() != options_.season) {
+      return absl::InvalidArgumentError(
+          StrCat(SeriesName(file_, group, 0), ": has steps of ", group.FrequencyName(), " and a season of ",
+                 group.DefaultSeason(), ", the items before it a season of ", options_.season,
+                 "; evaluate them separately or give one --season"));
+    }
+    for (size_t t = 0; t < group.values.size(); ++t) {
+      const int64_t windows = backtest_->WindowsOf(group.length());
+      const Status status = backtest_->Add(group.values[t], &Interrupted);
+      windows_ += windows;
+      longest_ = std::max(longest_, group.length());
+      if (status.ok()) continue;
+      if (windows > 0) return Prepend(status, SeriesName(file_, group, t));
+      if (left_out_++ > 0) continue;
+      first_refusal_ = status;
+      first_name_ = SeriesName(file_, group, t);
+    }
+    return absl::OkStatus();
+  }
+
+  engine::BacktestOptions options_;
+  engine::Session& session_;
+  engine::SeriesFile& file_;
+  std::unique_ptr<engine::Backtest> backtest_;
+  bool season_given_ = false;
+  int64_t left_out_ = 0, windows_ = 0, longest_ = 0;
+  Status first_refusal_;  // of the first series left out
+  std::string first_name_;
+};
+
+StatusOr<int> Run(const Options& o) {
   InterruptGuard interrupt;
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
-  if (o.backtest.horizon == 0) o.backtest.horizon = session->model().info().horizon;
-  std::unique_ptr<engine::Backtest> backtest;
-  Progress progress(StandardErrorProgress("backtest", file.items(), "items"));
-  engine::SeriesGroup group;
-  while (true) {
-    PLINTH_ASSIGN_OR_RETURN(const bool more, file.Next(&group));
-    if (!more) break;
-    if (backtest == nullptr) {
-      if (o.backtest.season == 0) o.backtest.season = group.DefaultSeason();
-      PLINTH_ASSIGN_OR_RETURN(auto made, engine::Backtest::Make(*session, o.backtest));
-      backtest = std::make_unique<engine::Backtest>(std::move(made));
-    }
-    for (size_t t = 0; t < group.values.size(); ++t) {
-      const Status status = backtest->Add(group.values[t], &Interrupted);
-      if (status.ok()) continue;
-      const std::string item = group.item.empty() ? "" : StrCat("item \"", group.item, "\", ");
-      return Prepend(status, StrCat(file.path(), ": ", item, "column \"", file.targets()[t], "\""));
-    }
-    progress.Add(1);
-  }
-  progress.Finish();
-  PLINTH_RETURN_IF_ERROR(Print(o.json ? Json(*backtest) : Text(*backtest, session->folder().name())));
+  BacktestJob job(o, *session, file);
+  PLINTH_RETURN_IF_ERROR(job.Run());
+  PLINTH_RETURN_IF_ERROR(
+      Print(o.json ? Json(job.backtest(), job.left_out()) : Text(job.backtest(), session->folder().name())));
+  PLINTH_RETURN_IF_ERROR(FlushOutput());
+  Notes notes;
+  job.AddNotes(&notes);
+  notes.Print();
   return 0;
 }
 

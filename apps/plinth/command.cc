@@ -9,6 +9,7 @@
 
 #include "plinth/base/files.h"
 #include "plinth/device/device.h"
+#include "plinth/formats/json.h"
 
 namespace plinth::app {
 
@@ -82,6 +83,34 @@ Status Print(std::string_view text) {
 Status FlushOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
   return FileError("standard output", "written", errno);
+}
+
+bool OutputWasClosed(const Status& status) {
+  return status == FileError("standard output", "written", EPIPE);
+}
+
+void PrintLine(const char* kind, std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  std::fprintf(stderr, "plinth: %s: %s\n", kind, text.c_str());
+}
+
+void Notes::Add(std::string note) {
+  constexpr size_t kShown = 5;
+  ++count_;
+  if (shown_.size() < kShown) shown_.push_back(std::move(note));
+}
+
+void Notes::Print() const {
+  for (const std::string& note : shown_) PrintLine("note", note);
+  const int64_t more = count_ - static_cast<int64_t>(shown_.size());
+  if (more > 0) PrintLine("note", StrCat(more, more == 1 ? " more note" : " more notes", " of this kind"));
+}
+
+std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesGroup& group, size_t target) {
+  const std::string item = group.item.empty() ? "" : StrCat("item ", formats::QuotedShort(group.item), ", ");
+  return StrCat(file.path(), ": ", item, "column ", formats::QuotedShort(file.targets()[target]));
 }
 
 bool OutputIsTerminal() { return isatty(STDOUT_FILENO) == 1; }

@@ -64,6 +64,26 @@ StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted);
 Status Print(std::string_view text);
 Status FlushOutput();
 bool OutputIsTerminal();
+// Whether `status` says that the reader of standard output went away (`| head`).
+bool OutputWasClosed(const Status& status);
+
+// Remarks on standard error beside a good result: "plinth: note: ...", one line each; after a few the rest is
+// only counted. Printed at the end, so that an error stands alone.
+class Notes {
+ public:
+  void Add(std::string note);
+  void Print() const;
+
+ private:
+  std::vector<std::string> shown_;
+  int64_t count_ = 0;
+};
+
+// "FILE: item "x", column "y""; without the item where the file has none.
+std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesGroup& group, size_t target);
+
+// Writes "plinth: KIND: TEXT" on one line of standard error, whatever the text holds.
+void PrintLine(const char* kind, std::string text);
 
 // Adds --data, --time, --time-format, --item, --target and --freq.
 void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns);

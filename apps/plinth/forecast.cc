@@ -1,5 +1,6 @@
 // plinth forecast: reads a CSV, forecasts every series in it, and writes the result.
 #include <algorithm>
+#include <cmath>
 
 #include "apps/plinth/command.h"
 #include "apps/plinth/forecast_output.h"
@@ -95,6 +96,7 @@ class ForecastJob {
     }
     return absl::OkStatus();
   }
+  const Notes& notes() const { return notes_; }
 
  private:
   Status Batch(const std::vector<engine::SeriesGroup>& groups) {
@@ -107,7 +109,12 @@ class ForecastJob {
     for (const engine::SeriesGroup& group : groups) {
       for (size_t t = 0; t < group.values.size(); ++t, ++s) {
         PLINTH_RETURN_IF_ERROR(Write(group, t, forecasts[s]));
+        const std::vector<double>& y = group.values[t];
+        if (std::all_of(y.begin(), y.end(), [](double v) { return std::isnan(v); })) {
+          notes_.Add(StrCat(SeriesName(file_, group, t), " holds no value; its forecast says nothing"));
+        }
       }
+      if (!group.note.empty()) notes_.Add(StrCat(SeriesName(file_, group, 0), ": ", group.note));
     }
     return absl::OkStatus();
   }
@@ -135,6 +142,7 @@ class ForecastJob {
   std::vector<std::unique_ptr<ForecastWriter>>& writers_;
   engine::ForecastRequest request_;
   std::vector<double> levels_;
+  Notes notes_;
   size_t median_ = 0;
   bool extra_median_ = false;
   std::vector<double> medians_, kept_;
@@ -152,15 +160,21 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
   PLINTH_ASSIGN_OR_RETURN(const std::string digest, session->folder().Digest());
   PLINTH_ASSIGN_OR_RETURN(const std::string identity, engine::NumericsIdentity(*session));
-  const ForecastFacts facts{
-      session->folder().name(), digest, identity, o.data, o.horizon == 0 ? info.horizon : o.horizon, levels};
+  const ForecastFacts facts{session->folder().name(),
+                            digest,
+                            identity,
+                            file.path(),
+                            o.horizon == 0 ? info.horizon : o.horizon,
+                            levels};
   std::vector<std::unique_ptr<ForecastWriter>> writers;
   for (const auto& [kind, path] : outputs) {
     PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, path, facts, !o.columns.item.empty()));
     writers.push_back(std::move(writer));
   }
-  PLINTH_RETURN_IF_ERROR(ForecastJob(o, *session, file, writers).Run(levels));
+  ForecastJob job(o, *session, file, writers);
+  PLINTH_RETURN_IF_ERROR(job.Run(levels));
   for (auto& writer : writers) PLINTH_RETURN_IF_ERROR(writer->Finish());
+  job.notes().Print();
   return 0;
 }
 
@@ -173,8 +187,9 @@ void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumn
   command->add_option("--time-format", columns->time_format,
                       "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
   command->add_option("--item", columns->item, "column that names the item (series) a row belongs to");
-  command->add_option("--target", columns->targets, "columns to work on (default: all numeric ones)")
-      ->delimiter(',');
+  command->add_option("--target", columns->targets, "columns to work on, as a,b (default: all numeric ones)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--freq", columns->frequency,
                       "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
 }

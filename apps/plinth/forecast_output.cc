@@ -21,6 +21,12 @@ class Sink {
   static StatusOr<std::unique_ptr<Sink>> Open(const std::string& path) {
     auto sink = std::make_unique<Sink>();
     if (!path.empty()) {
+      const size_t slash = path.rfind('/');
+      const std::string folder = slash == path.npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+      if (!IsFolder(folder)) {
+        return absl::NotFoundError(
+            StrCat("--out ", path, ": there is no folder ", folder, "; make it first"));
+      }
       PLINTH_ASSIGN_OR_RETURN(auto file, AtomicWriter::Create(path));
       sink->file_ = std::make_unique<AtomicWriter>(std::move(file));
     }
@@ -170,28 +176,30 @@ class HtmlForecastWriter : public ForecastWriter {
   HtmlForecastWriter(std::unique_ptr<Sink> sink, const ForecastFacts& facts)
       : sink_(std::move(sink)), facts_(facts) {}
   Status Add(const ForecastResult& r) override {
-    if (report_ == nullptr) {
-      HtmlOptions options;
-      options.language = LanguageFor(ReadTerminal(1));
-      const ReportFacts head{.model = facts_.model,
-                             .model_digest = StrCat("sha256:", facts_.digest),
-                             .data_file = facts_.data_file,
-                             .frequency = r.group->FrequencyName(),
-                             .horizon = facts_.horizon,
-                             .evidence = EvidenceState::kUnproven,
-                             .version = std::string(kVersion),
-                             .created = Now()};
-      report_ =
-          std::make_unique<HtmlReport>(head, options, [this](std::string_view t) { return sink_->Write(t); });
-    }
+    if (report_ == nullptr) Begin(r.group->FrequencyName());
     return report_->Add(ViewOf(r, facts_.levels, 4000));
   }
   Status Finish() override {
+    if (report_ == nullptr) Begin("");
     PLINTH_RETURN_IF_ERROR(report_->Finish());
     return sink_->Finish();
   }
 
  private:
+  void Begin(const std::string& frequency) {
+    HtmlOptions options;
+    options.language = LanguageFor(ReadTerminal(1));
+    const ReportFacts head{.model = facts_.model,
+                           .model_digest = StrCat("sha256:", facts_.digest),
+                           .data_file = facts_.data_file,
+                           .frequency = frequency,
+                           .horizon = facts_.horizon,
+                           .evidence = EvidenceState::kUnproven,
+                           .version = std::string(kVersion),
+                           .created = Now()};
+    report_ =
+        std::make_unique<HtmlReport>(head, options, [this](std::string_view t) { return sink_->Write(t); });
+  }
   static std::string Now() {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
@@ -212,9 +220,7 @@ class TerminalForecastWriter : public ForecastWriter {
     ++count_;
     if (count_ > kCharts) return absl::OkStatus();
     const ChartOptions options = ChartOptionsFor(terminal_, LanguageFor(terminal_));
-    return Print(StrCat(DrawChart(ViewOf(r, facts_.levels, 4000), options),
-                        r.group->note.empty() ? "" : "note: ", r.group->note,
-                        r.group->note.empty() ? "" : "\n"));
+    return Print(DrawChart(ViewOf(r, facts_.levels, 4000), options));
   }
   Status Finish() override {
     if (count_ > kCharts) {

@@ -1,34 +1,42 @@
 // The command line of Plinth: parses, runs one subcommand, and turns its status into an exit code.
-#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <sstream>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/usage.h"
 
+namespace plinth::app {
 namespace {
 
-// One line on standard error, whatever the message holds.
-int Report(std::string message, int code) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
+using SignalAction = void (*)(int);
+
+// A closed standard stream's number would go to the next file that is opened, and messages into that file.
+void KeepStandardStreams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    // The wrong direction, so that use still fails.
+    if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY));
   }
-  std::fprintf(stderr, "plinth: error: %s\n", message.c_str());
-  return code;
 }
 
-int Usage(const CLI::ParseError& error, const CLI::App& app) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-  const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
-  std::string command = at == &app ? "plinth" : "plinth " + at->get_name();
-  if (at != &app && at->get_parent() != &app)
-    command = "plinth " + at->get_parent()->get_name() + " " + at->get_name();
-  return Report(std::string(error.what()) + "; see " + command + " --help", 2);
+// Turns an error into its exit code. `on_pipe` is what the parent wants to happen when a pipe closes.
+int Finish(const Status& status, SignalAction on_pipe) {
+  if (OutputWasClosed(status) && on_pipe != SIG_IGN) {
+    // Ends as programs do whose reader has enough, but only now, with temporary files removed.
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  // Which call the signal broke off is of no interest.
+  const bool interrupted = status.code() == absl::StatusCode::kCancelled;
+  PrintLine("error", interrupted ? "interrupted" : std::string(status.message()));
+  return ExitCode(status);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  using namespace plinth;
-  using namespace plinth::app;
+int Main(int argc, char** argv) {
+  KeepStandardStreams();
+  const SignalAction on_pipe = std::signal(SIGPIPE, SIG_IGN);
   CLI::App cli{
       "Plinth: forecasts with time-series foundation models, and proof that they compute the right thing"};
   cli.name("plinth");
@@ -40,16 +48,29 @@ int main(int argc, char** argv) {
   AddModels(program);
   AddPlan(program);
   AddVerify(program);
-
   AddBench(program);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return Usage(error, cli);
+    if (error.get_exit_code() != 0) {
+      PrintLine("error", UsageMessage(error, cli));
+      return 2;
+    }
+    // --help and --version; to our own stream, which reports a full disk.
+    std::ostringstream text;
+    cli.exit(error, text, text);
+    const Status status = Print(text.str());
+    const Status flushed = FlushOutput();
+    return status.ok() && flushed.ok() ? 0 : Finish(status.ok() ? flushed : status, on_pipe);
   }
   const StatusOr<int> result = program.chosen()();
   const Status flushed = FlushOutput();
-  if (!result.ok()) return Report(std::string(result.status().message()), ExitCode(result.status()));
-  if (!flushed.ok()) return Report(std::string(flushed.message()), ExitCode(flushed));
+  if (!result.ok()) return Finish(result.status(), on_pipe);
+  if (!flushed.ok()) return Finish(flushed, on_pipe);
   return *result;
 }
+
+}  // namespace
+}  // namespace plinth::app
+
+int main(int argc, char** argv) { return plinth::app::Main(argc, argv); }

@@ -99,26 +99,44 @@ StatusOr<int> Show(const std::string& wanted, bool json) {
   return 0;
 }
 
-// Folders with a config.json below `root`, or beside the shipped model.
+std::string BrokenJson(const std::string& folder, const Status& status) {
+  std::string out;
+  formats::JsonWriter w(&out);
+  w.BeginObject();
+  w.Key("path"), w.String(folder);
+  w.Key("error"), w.String(std::string(status.message()));
+  w.EndObject();
+  w.EndLine();
+  return out;
+}
+
+// `root` itself and the folders in it that have a config.json; where none is named, those beside the shipped
+// model. A folder that cannot be used is listed with the reason, and makes the result 1.
 StatusOr<int> List(std::string root, bool json) {
   if (root.empty()) {
     PLINTH_ASSIGN_OR_RETURN(const std::string shipped, ShippedModel());
     root = shipped.substr(0, shipped.rfind('/'));
   }
   PLINTH_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(root));
-  for (const std::string& name : names) {
-    const std::string folder = JoinPath(root, name);
+  std::vector<std::string> folders = {root};
+  for (const std::string& name : names) folders.push_back(JoinPath(root, name));
+  int64_t found = 0, broken = 0;
+  for (const std::string& folder : folders) {
     if (!FileExists(JoinPath(folder, "config.json"))) continue;
+    ++found;
     const auto sheet = Read(folder);
-    if (json && sheet.ok()) {
-      PLINTH_RETURN_IF_ERROR(Print(Json(*sheet)));
-    } else if (!json) {
+    broken += !sheet.ok();
+    if (json) {
+      PLINTH_RETURN_IF_ERROR(Print(sheet.ok() ? Json(*sheet) : BrokenJson(folder, sheet.status())));
+    } else if (sheet.ok()) {
       PLINTH_RETURN_IF_ERROR(
-          Print(sheet.ok() ? StrCat(folder, ": ", sheet->family, ", ", sheet->parameters, " parameters\n")
-                           : StrCat(folder, ": ", std::string(sheet.status().message()), "\n")));
+          Print(StrCat(folder, ": ", sheet->family, ", ", sheet->parameters, " parameters\n")));
+    } else {
+      PLINTH_RETURN_IF_ERROR(Print(StrCat("broken: ", std::string(sheet.status().message()), "\n")));
     }
   }
-  return 0;
+  if (found == 0) PrintLine("note", StrCat(root, ": no folder in it holds a config.json"));
+  return broken > 0 ? 1 : 0;
 }
 
 }  // namespace

@@ -22,24 +22,34 @@ StatusOr<Backtest> Backtest::Make(Session& session, BacktestOptions o) {
   if (o.report.empty()) o.report = {o.horizon};
   for (const int64_t h : o.report) {
     if (h < 1 || h > o.horizon) {
-      return refuse(StrCat("the report asks for ", h, " steps; the horizon has 1 to ", o.horizon));
+      return refuse(StrCat("the report asks for the first ", h, " steps of a horizon of ", o.horizon,
+                           "; prefixes have 1 to ", o.horizon, " steps"));
     }
   }
   return Backtest(session, std::move(o));
 }
 
+int64_t Backtest::least_length() const { return LeastContext() + options_.horizon; }
+
+std::string Backtest::LeastLengthText() const {
+  return StrCat(least_length(), " (one season of ", options_.season, " and more, then a horizon of ",
+                options_.horizon, ")");
+}
+
+int64_t Backtest::WindowsOf(int64_t length) const {
+  if (length < least_length()) return 0;
+  return std::min(options_.windows, (length - least_length()) / options_.stride + 1);
+}
+
 Status Backtest::Add(std::span<const double> y, bool (*cancelled)()) {
   const int64_t length = static_cast<int64_t>(y.size());
-  const int64_t least = std::max<int64_t>(options_.season + 1, 2);
   std::vector<int64_t> origins;
-  for (int64_t k = 0; k < options_.windows; ++k) {
-    const int64_t origin = length - options_.horizon - k * options_.stride;
-    if (origin >= least) origins.push_back(origin);
+  for (int64_t k = 0; k < WindowsOf(length); ++k) {
+    origins.push_back(length - options_.horizon - k * options_.stride);
   }
   if (origins.empty()) {
-    return absl::InvalidArgumentError(StrCat("the series has ", length, " steps; one window needs at least ",
-                                             least + options_.horizon, " (one season of ", options_.season,
-                                             " and more, then a horizon of ", options_.horizon, ")"));
+    return absl::InvalidArgumentError(
+        StrCat("the series has ", length, " steps; one window needs at least ", LeastLengthText()));
   }
   std::vector<std::span<const double>> contexts, inputs;
   const int64_t most = session_->model().info().context_length;

@@ -1,7 +1,9 @@
 // Evaluates a model on past origins of a series, beside the seasonal-naive method.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plinth/engine/session.h"
@@ -26,6 +28,12 @@ class Backtest {
   // Errors: InvalidArgument for options that make no sense.
   static StatusOr<Backtest> Make(Session& session, BacktestOptions options);
 
+  // How many of options().windows fit a series of `length` steps.
+  int64_t WindowsOf(int64_t length) const;
+  // Steps a series must have for one window, and why: "153 (one season of 12 and more, then ...)".
+  int64_t least_length() const;
+  std::string LeastLengthText() const;
+
   // Scores the origins of one series. Error: InvalidArgument when not even one origin fits (says how long
   // the series is and how long it has to be), Cancelled.
   Status Add(std::span<const double> series, bool (*cancelled)() = nullptr);
@@ -37,6 +45,7 @@ class Backtest {
 
  private:
   Backtest(Session& session, BacktestOptions options);
+  int64_t LeastContext() const { return std::max<int64_t>(options_.season + 1, 2); }
   Session* session_;
   BacktestOptions options_;
   int64_t seen_ = 0;  // steps of history that scores and seasonal naive get
