@@ -1,0 +1,105 @@
+// backtest and plan: what they print, and their keys.
+#include "tests/cli/fixture.h"
+
+namespace plinth::cli {
+namespace {
+
+using ReportsTest = CliTest;
+
+constexpr const char* kScores[] = {"mase", "wql", "mae", "rmse", "coverage_80"};
+
+TEST_F(ReportsTest, BacktestKeysAndPrefixes) {
+  Write("d.csv", HourlyCsv(400));
+  const std::vector<json> lines = RunJsonLines(
+      {"backtest", "-d", "d.csv", "-H", "48", "-w", "3", "--stride", "24", "--report", "12,48", "--json"});
+  ASSERT_EQ(lines.size(), 2u);
+  for (const json& line : lines) {
+    for (const char* key : kScores) {
+      EXPECT_TRUE(line[key].is_number()) << key;
+      EXPECT_TRUE(line["seasonal_naive"].contains(key)) << key;
+    }
+    EXPECT_TRUE(line.contains("relative_mase") && line.contains("relative_wql"));
+    EXPECT_EQ(line["series"], 1);
+    EXPECT_EQ(line["series_left_out"], 0);
+    EXPECT_EQ(line["windows"], 3);
+    EXPECT_EQ(line["season"], 24);
+  }
+  EXPECT_EQ(lines[0]["horizon"], 12);
+  EXPECT_EQ(lines[1]["horizon"], 48);
+  // The waves repeat exactly: the seasonal-naive method makes no error beyond rounding.
+  EXPECT_LT(lines[1]["seasonal_naive"]["mae"].get<double>(), 1e-9);
+}
+
+TEST_F(ReportsTest, BacktestAsText) {
+  const RunResult run = Run({"backtest", "-d", Source("examples/series/wine_sales.csv"), "-H", "12"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, StartsWith("1 window of 1 series, horizon 12, season 12\n"));
+  EXPECT_THAT(run.out, testing::AllOf(HasSubstr("MASE"), HasSubstr("\n  plinth-ts-0 "),
+                                      HasSubstr("\n  seasonal naive "), HasSubstr("(below 1 is better)\n")));
+}
+
+TEST_F(ReportsTest, BacktestLeavesOutWhatIsTooShort) {
+  std::string text = "i,time,y\n";
+  for (const auto& [item, rows] : {std::pair<const char*, int>{"short", 20}, {"long", 100}, {"edge", 37}}) {
+    for (int t = 0; t < rows; ++t) StrAppend(&text, item, ",", HourlyRow(t, StrCat(t % 24)));
+  }
+  Write("d.csv", text);
+  RunResult run = Run({"backtest", "-d", "d.csv", "--item", "i", "-H", "12", "-w", "2", "--json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(
+      run.err,
+      "plinth: note: d.csv: 1 of 3 series left out: one window needs at least 37 (one season of 24 and more, "
+      "then a horizon of 12) steps\n"
+      "plinth: note: d.csv: only 3 of 4 windows fit; shorten --horizon or --stride, or lower --windows\n");
+  const json scores = json::parse(run.out);
+  EXPECT_EQ(scores["series"], 2);
+  EXPECT_EQ(scores["series_left_out"], 1);
+  EXPECT_EQ(scores["windows"], 3);
+  const std::string least = "one window needs at least 112 (one season of 24 and more, then a horizon of 87)";
+  ExpectError({"backtest", "-d", "d.csv", "--item", "i", "-H", "87"}, 2,
+              "d.csv: all 3 series are too short: the longest has 100 steps; " + least);
+  Write("one.csv", HourlyCsv(100));
+  ExpectError({"backtest", "-d", "one.csv", "-H", "87"}, 2,
+              "one.csv: column \"y\": the series has 100 steps; " + least);
+}
+
+TEST_F(ReportsTest, BacktestOfItemsWithDifferentSeasons) {
+  std::string text = "i,time,y\n";
+  for (int t = 0; t < 60; ++t) StrAppend(&text, "hours,", HourlyRow(t, StrCat(t % 24)));
+  for (int t = 0; t < 60; ++t) StrAppend(&text, "days,", HourlyRow(24 * t, StrCat(t % 7)));
+  Write("d.csv", text);
+  ExpectError(
+      {"backtest", "-d", "d.csv", "--item", "i", "-H", "6"}, 2,
+      "d.csv: item \"days\", column \"y\": has steps of D and a season of 7, the items before it a season of "
+      "24; evaluate them separately or give one --season");
+  EXPECT_EQ(Run({"backtest", "-d", "d.csv", "--item", "i", "-H", "6", "--season", "7"}).exit_code, 0);
+}
+
+TEST_F(ReportsTest, BacktestOfGapsGivesNull) {
+  std::string text = "time,y\n";
+  for (int t = 0; t < 100; ++t) text += HourlyRow(t, t < 80 ? std::to_string(t % 24) : "");
+  Write("d.csv", text);
+  const RunResult run = Run({"backtest", "-d", "d.csv", "-H", "12", "--json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, Not(HasSubstr("nan")));
+  EXPECT_THAT(run.out, Not(HasSubstr("NaN")));
+  EXPECT_TRUE(json::parse(run.out)["mae"].is_null()) << run.out;
+}
+
+TEST_F(ReportsTest, PlanExplained) {
+  const RunResult run = Run({"plan", "--explain", "--batch", "4", "-H", "200"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("batch 4, horizon 200: 3 passes of "));
+  EXPECT_THAT(run.out, testing::AllOf(HasSubstr("step"), HasSubstr("operator"), HasSubstr("kernel"),
+                                      HasSubstr("attention"), HasSubstr("f32[")));
+  const json plan = RunJson({"plan", "--json", "--batch", "4"});
+  for (const char* key : {"model", "device", "isa", "batch", "context", "horizon", "passes", "steps", "flops",
+                          "product_flops", "arena_bytes", "scratch_bytes", "weight_bytes"}) {
+    EXPECT_TRUE(plan.contains(key)) << key;
+  }
+  EXPECT_EQ(plan["batch"], 4);
+}
+
+}  // namespace
+}  // namespace plinth::cli
