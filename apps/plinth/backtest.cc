@@ -109,8 +109,7 @@ class BacktestJob {
   void AddNotes(Notes* notes) const {
     if (left_out_ > 0) {
       notes->Add(StrCat(file_.path(), ": ", left_out_, " of ", left_out_ + backtest_->series(),
-                        " series left out: one window needs at least ", backtest_->LeastLengthText(),
-                        " steps"));
+                        " series left out: one window needs at least ", backtest_->LeastLengthText()));
     }
     const int64_t wanted = backtest_->series() * backtest_->options().windows;
     if (windows_ < wanted) {

@@ -32,7 +32,7 @@ StatusOr<Backtest> Backtest::Make(Session& session, BacktestOptions o) {
 int64_t Backtest::least_length() const { return LeastContext() + options_.horizon; }
 
 std::string Backtest::LeastLengthText() const {
-  return StrCat(least_length(), " (one season of ", options_.season, " and more, then a horizon of ",
+  return StrCat(least_length(), " steps (one season of ", options_.season, " and more, then a horizon of ",
                 options_.horizon, ")");
 }
 

@@ -30,7 +30,7 @@ class Backtest {
 
   // How many of options().windows fit a series of `length` steps.
   int64_t WindowsOf(int64_t length) const;
-  // Steps a series must have for one window, and why: "153 (one season of 12 and more, then ...)".
+  // Steps a series must have for one window, and why: "153 steps (one season of 12 and more, then ...)".
   int64_t least_length() const;
   std::string LeastLengthText() const;
 

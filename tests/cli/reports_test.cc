@@ -1,4 +1,4 @@
-// backtest and plan: what they print, and their keys.
+// backtest, plan and verify: what they print, and their keys.
 #include "tests/cli/fixture.h"
 
 namespace plinth::cli {
@@ -49,14 +49,16 @@ TEST_F(ReportsTest, BacktestLeavesOutWhatIsTooShort) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(
       run.err,
-      "plinth: note: d.csv: 1 of 3 series left out: one window needs at least 37 (one season of 24 and more, "
-      "then a horizon of 12) steps\n"
+      "plinth: note: d.csv: 1 of 3 series left out: one window needs at least 37 steps (one season of 24 and "
+      "more, "
+      "then a horizon of 12)\n"
       "plinth: note: d.csv: only 3 of 4 windows fit; shorten --horizon or --stride, or lower --windows\n");
   const json scores = json::parse(run.out);
   EXPECT_EQ(scores["series"], 2);
   EXPECT_EQ(scores["series_left_out"], 1);
   EXPECT_EQ(scores["windows"], 3);
-  const std::string least = "one window needs at least 112 (one season of 24 and more, then a horizon of 87)";
+  const std::string least =
+      "one window needs at least 112 steps (one season of 24 and more, then a horizon of 87)";
   ExpectError({"backtest", "-d", "d.csv", "--item", "i", "-H", "87"}, 2,
               "d.csv: all 3 series are too short: the longest has 100 steps; " + least);
   Write("one.csv", HourlyCsv(100));
@@ -99,6 +101,42 @@ TEST_F(ReportsTest, PlanExplained) {
     EXPECT_TRUE(plan.contains(key)) << key;
   }
   EXPECT_EQ(plan["batch"], 4);
+}
+
+TEST_F(ReportsTest, VerifyAModel) {
+  const std::string rand = Source("tests/golden/plinth_ts_rand"), cases = rand + "/cases.json";
+  RunResult run = Run({"verify", "model", rand, "--cases", cases, "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const size_t last = run.out.rfind('\n', run.out.size() - 2) + 1;
+  const json summary = json::parse(run.out.substr(last));
+  EXPECT_EQ(summary["summary"], true);
+  EXPECT_GT(summary["compared"], 0);
+  EXPECT_EQ(summary["passed"], summary["compared"]);
+  EXPECT_EQ(summary["failed"], 0);
+  const json first = json::parse(run.out.substr(0, run.out.find('\n')));
+  for (const char* key : {"case", "output", "model", "device", "dtype", "mode", "status", "max_abs", "rel_l2",
+                          "max_ulp", "limit", "reproduce"}) {
+    EXPECT_TRUE(first.contains(key)) << key;
+  }
+  // The cases of one model with the weights of another.
+  run = Run({"verify", "model", Source("models/plinth-ts-0"), "--cases", cases});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, testing::AllOf(StartsWith("failed  "), HasSubstr(" failed\n")));
+}
+
+TEST_F(ReportsTest, VerifyRefusesWhatItDoesNotKnow) {
+  ExpectError({"verify"}, 2, "a command is missing; there are ops, model; see plinth verify --help");
+  ExpectError({"verify", "model", "--cases", "nosuch.json"}, 2,
+              "nosuch.json: cannot be opened: No such file or directory");
+  ExpectError({"verify", "ops", "--mode", "nosuch"}, 2,
+              "mode \"nosuch\" is unknown; there are list, correct, bitwise, gradient and speed");
+  ExpectError({"verify", "ops", "--tier", "nosuch"}, 2,
+              "tier \"nosuch\" is unknown; there are smoke, ci and nightly");
+  ExpectError({"verify", "ops", "--device", "cuda:0"}, 3,
+              "no such device: cuda:0; this installation has cpu");
+  const RunResult run = Run({"verify", "ops", "--op", "nosuch"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, StartsWith("plinth: error: no operator is named \"nosuch\"; there are attention, "));
 }
 
 }  // namespace
