@@ -119,8 +119,8 @@ TEST_F(HeavyTest, ANamedPipeIsRead) {
 
 TEST_F(HeavyTest, ProgressOnATerminalOnly) {
   WriteItems("d.csv", 3000, 64);
-  const std::vector<std::string> arguments = {"forecast", "-d",     "d.csv", "--item", "item",
-                                              "-o",       "f.json", "-H",    "192"};
+  const std::vector<std::string> arguments = {"forecast", "-d", "d.csv", "--item", "item", "-o",
+                                              "f.json",   "-H", "192",   "-t",     "1"};
   EXPECT_EQ(Run(arguments).err, "");
   const RunResult terminal = Run(arguments, {.on_terminal = true});
   EXPECT_EQ(terminal.exit_code, 0);
