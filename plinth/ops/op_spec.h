@@ -160,6 +160,9 @@ struct OpSpec {
   std::vector<CpuKernel> cpu;
 };
 
+// Whether bit `i` of a port mask is set; ports beyond the mask (of a variadic operator) are not in it.
+constexpr bool HasPort(uint32_t mask, size_t i) { return i < 32 && (mask >> i & 1) != 0; }
+
 // Helpers for `infer`.
 Status Refuse(const OpCall& call, std::string_view why);  // "softmax: why"
 // axis in [-rank, rank) -> [0, rank). Error: InvalidArgument.

@@ -119,7 +119,9 @@ PLINTH_VECTOR float LogOfReduced(float f, float k) {
 }
 
 // The exponent k for which x / 2^k lies in [sqrt(1/2), sqrt(2)); x positive and normal.
-PLINTH_VECTOR int32_t LogExponent(float x) { return (FloatToBits(x) - 0x3f3504f3) >> 23; }
+PLINTH_VECTOR int32_t LogExponent(float x) {
+  return static_cast<int32_t>(static_cast<uint32_t>(FloatToBits(x)) - 0x3f3504f3u) >> 23;
+}
 PLINTH_VECTOR float DropExponent(float x, int32_t k) {
   return BitsToFloat(
       static_cast<int32_t>(static_cast<uint32_t>(FloatToBits(x)) - (static_cast<uint32_t>(k) << 23)));

@@ -214,7 +214,7 @@ Status PlanMaker::MakeSteps() {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] < 0) continue;
       const bool constant = graph_.values[At(node.inputs[i])].kind == graph::ValueKind::kConstant;
-      if (constant && (op.replaces() >> i & 1) == 0) kept_[At(node.inputs[i])] = 1;
+      if (constant && !ops::HasPort(op.replaces(), i)) kept_[At(node.inputs[i])] = 1;
     }
     // Kernels see one view per port, also for optional inputs that the call leaves out at its end.
     std::vector<int> in = node.inputs;
@@ -282,7 +282,7 @@ Status PlanMaker::PlaceMemory() {
     const Plan::Step& step = plan_.steps_[At(s)];
     const uint32_t allowed = step.op.call().spec->in_place;
     for (size_t i = 0; i < step.in.size(); ++i) {
-      if ((allowed >> i & 1) == 0 || !TakesOver(step, i, s + 1)) continue;
+      if (!ops::HasPort(allowed, i) || !TakesOver(step, i, s + 1)) continue;
       const int owner = storage_[At(step.in[i])];
       storage_[At(step.out[0])] = owner;
       last_use_[At(owner)] = last[At(step.out[0])];

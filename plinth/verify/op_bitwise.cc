@@ -90,7 +90,7 @@ class BitwiseCheck {
     const RefTensor& in = case_.io.in[i];
     const auto& out = case_.io.out[0].dims;
     if (!case_.call.has(i) || case_.definition.inputs[i].constant || in.dims.empty()) return false;
-    return in.dims[0] == out[0] && (declared == 0 ? in.dims.size() == out.size() : (declared >> i & 1) != 0);
+    return in.dims[0] == out[0] && (declared == 0 ? in.dims.size() == out.size() : ops::HasPort(declared, i));
   }
 
   static RefTensor Take(const RefTensor& t, const std::vector<int64_t>& order) {

@@ -101,7 +101,7 @@ StatusOr<OpCase> MakeUnjudgedCase(const OpCase& like, std::vector<RefTensor> inp
 }
 
 bool MayTakeOver(const OpCase& c, size_t i) {
-  return (c.checks->spec->in_place >> i & 1) != 0 && c.call.has(i) && !c.definition.inputs[i].constant &&
+  return ops::HasPort(c.checks->spec->in_place, i) && c.call.has(i) && !c.definition.inputs[i].constant &&
          c.call.in(i).dtype == c.call.outputs[0].dtype && c.io.in[i].dims == c.io.out[0].dims;
 }
 
@@ -135,7 +135,7 @@ StatusOr<OpLaunch> OpLaunch::Make(const OpCase& c, const RunSetup& setup) {
   }
   PLINTH_ASSIGN_OR_RETURN(launch.step_, ops::CpuStep::Make(c.call, constants, setup.isa, setup.kernel));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if ((launch.step_->replaces() >> i & 1) != 0) launch.run_.inputs[i].Poison(kInputGuard);
+    if (ops::HasPort(launch.step_->replaces(), i)) launch.run_.inputs[i].Poison(kInputGuard);
   }
   launch.AllocateScratch(setup.threads == nullptr ? 1 : setup.threads->count());
   return launch;

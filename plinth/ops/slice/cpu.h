@@ -18,7 +18,8 @@ static inline View SlicedView(const SliceParams& p, const View& x, const View& y
   View v = y;
   const int64_t start = p.from_end ? x.dims[p.axis] + p.begin : p.begin;
   for (int d = 0; d < x.rank; ++d) v.strides[d] = x.strides[d];
-  v.strides[p.axis] = x.strides[p.axis] * p.step;
+  // A lone element needs no stride, and the step may be too large to multiply with.
+  if (y.dims[p.axis] > 1) v.strides[p.axis] = x.strides[p.axis] * p.step;
   const int64_t bytes = start * x.strides[p.axis] * SizeOf(x.dtype);
   v.data = x.data == nullptr ? nullptr : static_cast<char*>(x.data) + bytes;
   return v;
