@@ -22,6 +22,14 @@ function(plinth_dependencies target kind)
   endforeach()
 endfunction()
 
+# What every test finds in its environment.
+set(PLINTH_TEST_ENVIRONMENT PLINTH_SOURCE_DIR=${CMAKE_SOURCE_DIR})
+if(PLINTH_SANITIZE MATCHES "address")
+  # Here and not in a preset alone, so that a bare ctest in the build folder has it too.
+  list(APPEND PLINTH_TEST_ENVIRONMENT
+       "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
+endif()
+
 # plinth_test(NAME x SOURCES ... DEPS ... [LEVELS] [LABELS ci]): one GoogleTest program. LEVELS runs it
 # at each instruction-set level; a level the processor lacks is skipped by the program itself (exit 77).
 function(plinth_test)
@@ -50,7 +58,7 @@ function(plinth_test)
   endif()
   foreach(level ${levels})
     set(test ${ARG_NAME})
-    set(environment PLINTH_SOURCE_DIR=${CMAKE_SOURCE_DIR})
+    set(environment ${PLINTH_TEST_ENVIRONMENT})
     if(ARG_LEVELS)
       set(test ${ARG_NAME}.${level})
       list(APPEND environment PLINTH_ISA=${level})
