@@ -55,6 +55,10 @@ class Runtime {
   Context context_;
 };
 
+// The word by which a shell that reads our output would start this program again: as it was called, else
+// the path of the executable.
+std::string ProgramAsCalled();
+
 // The folder of the model that is shipped with the program. Error: NotFound naming where it was looked for.
 StatusOr<std::string> ShippedModel();
 // `wanted`, or the shipped model where it is empty.

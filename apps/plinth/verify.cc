@@ -1,4 +1,7 @@
 // plinth verify: operators against their references, models against golden cases.
+#include <charconv>
+#include <limits>
+
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/verify/model_check.h"
@@ -13,7 +16,7 @@ using verify::Summary;
 
 struct OpsOptions : CommonOptions {
   std::string op, case_name, kernel, dtype, mode = "correct", tier = "smoke";
-  uint64_t seed = 0;
+  std::string seed = "0";
   bool verbose = false;
 };
 
@@ -46,6 +49,15 @@ class RowPrinter {
   Status status_;
 };
 
+StatusOr<uint64_t> ParseSeed(const std::string& text) {
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seed);
+  if (error == std::errc() && stop == end) return seed;
+  return absl::InvalidArgumentError(StrCat("--seed ", text, ": a whole number from 0 to ",
+                                           std::numeric_limits<uint64_t>::max(), " is expected"));
+}
+
 StatusOr<int> List(const OpsOptions& o) {
   PLINTH_ASSIGN_OR_RETURN(const auto listings, verify::ListOps(o.op));
   for (const verify::OpListing& listing : listings) {
@@ -57,7 +69,9 @@ StatusOr<int> List(const OpsOptions& o) {
 StatusOr<int> VerifyOps(const OpsOptions& o) {
   bool list = false;
   PLINTH_ASSIGN_OR_RETURN(const auto modes, verify::ParseModes(o.mode, &list));
-  verify::OpOptions options{.op = o.op, .case_name = o.case_name, .kernel = o.kernel, .seed = o.seed};
+  verify::OpOptions options{.op = o.op, .case_name = o.case_name, .kernel = o.kernel};
+  PLINTH_ASSIGN_OR_RETURN(options.seed, ParseSeed(o.seed));
+  options.program = ProgramAsCalled();
   PLINTH_ASSIGN_OR_RETURN(options.tier, verify::ParseTier(o.tier));
   if (!o.dtype.empty()) {
     options.dtype = DTypeFromName(o.dtype);
@@ -88,12 +102,13 @@ StatusOr<int> VerifyModel(const ModelOptions& o) {
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.folder));
   const InterruptGuard guard;
   RowPrinter printer(o.json, o.verbose);
-  PLINTH_ASSIGN_OR_RETURN(
-      const Summary summary,
-      verify::VerifyModel(
-          runtime->context(),
-          {.folder = folder, .cases_file = o.cases, .case_name = o.case_name, .interrupted = Interrupted},
-          printer.sink()));
+  PLINTH_ASSIGN_OR_RETURN(const Summary summary, verify::VerifyModel(runtime->context(),
+                                                                     {.folder = folder,
+                                                                      .cases_file = o.cases,
+                                                                      .case_name = o.case_name,
+                                                                      .program = ProgramAsCalled(),
+                                                                      .interrupted = Interrupted},
+                                                                     printer.sink()));
   return printer.Finish(summary);
 }
 

@@ -160,6 +160,7 @@ class Comparer {
     }
     if (rules_.rel_l2.has_value()) {
       c_.limit = *rules_.rel_l2;
+      c_.worst_share = c_.rel_l2 == 0 ? 0 : (c_.limit > 0 ? c_.rel_l2 / c_.limit : INFINITY);
       if (!(c_.rel_l2 <= *rules_.rel_l2) && c_.problem.empty()) {
         c_.problem = StrCat("relative L2 error ", Number(c_.rel_l2), ", limit ", Number(*rules_.rel_l2));
       }

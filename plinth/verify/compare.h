@@ -38,7 +38,7 @@ struct Comparison {
   int64_t outside = 0;     // elements that break a rule
   double max_abs = 0;      // largest |result - reference|
   int64_t worst = -1;      // index of the element with the largest share of its limit
-  double worst_share = 0;  // |result - reference| / limit there; infinite where the limit is 0
+  double worst_share = 0;  // |result - reference| / limit there; infinite where the limit is 0; or rel_l2's
   double limit = 0;        // the limit there
   double max_ulp = 0;      // largest error in units in the last place of the result's type
   double rel_l2 = 0;       // |result - reference|_2 / |reference|_2; 0 for two zeros

@@ -66,10 +66,13 @@ class ModelVerifier {
   StatusOr<Summary> Run() {
     PLINTH_ASSIGN_OR_RETURN(GoldenFolder golden, GoldenFolder::Open(options_.cases_file));
     golden_ = std::make_unique<GoldenFolder>(std::move(golden));
+    if (golden_->cases().empty()) {
+      return absl::InvalidArgumentError(StrCat(
+          options_.cases_file, ": its list \"cases\" is empty; at least one case is needed to compare"));
+    }
     if (!options_.case_name.empty() && golden_->Find(options_.case_name) == nullptr) {
-      return absl::InvalidArgumentError(
-          StrCat(options_.cases_file, " has no case \"", options_.case_name, "\"; the first one is \"",
-                 golden_->cases().empty() ? "" : golden_->cases()[0].name, "\""));
+      return absl::InvalidArgumentError(StrCat(options_.cases_file, " has no case \"", options_.case_name,
+                                               "\"; the first one is \"", golden_->cases()[0].name, "\""));
     }
     PLINTH_ASSIGN_OR_RETURN(session_, engine::Session::Load(options_.folder, context_));
     for (const GoldenCase& c : golden_->cases()) {
@@ -104,8 +107,12 @@ class ModelVerifier {
     row.dtype = "f32";
     row.mode = std::move(mode);
     row.isa = IsaName(context_.isa);
-    row.reproduce = StrCat("PLINTH_ISA=", row.isa, " plinth verify model ", options_.folder, " --cases ",
-                           options_.cases_file, " --case ", c.name);
+    row.reproduce = StrCat("PLINTH_ISA=", row.isa, " ", ShellQuoted(options_.program), " verify model ",
+                           ShellQuoted(options_.folder), " --cases ", ShellQuoted(options_.cases_file));
+    // A batch is made of all chosen cases: one of them alone would not show what its neighbours do to it.
+    if (row.mode != "bitwise" || !options_.case_name.empty()) {
+      StrAppend(&row.reproduce, " --case ", ShellQuoted(c.name));
+    }
     return row;
   }
 
@@ -120,6 +127,7 @@ class ModelVerifier {
     row.rel_l2 = c.rel_l2;
     row.max_ulp = c.max_ulp;
     row.limit = c.limit;
+    row.worst_share = c.worst_share;
     row.status = c.ok() ? CheckStatus::kPassed : CheckStatus::kFailed;
     row.detail = c.bad_limits.empty() ? c.problem : c.bad_limits;
   }

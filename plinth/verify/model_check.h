@@ -13,6 +13,7 @@ struct ModelOptions {
   std::string folder;                 // the model
   std::string cases_file;             // cases.json of its golden folder
   std::string case_name;              // "" all of them
+  std::string program = "plinth";     // how reproduce lines call it
   std::function<bool()> interrupted;  // asked between cases; empty: never
 };
 
@@ -21,8 +22,8 @@ struct ModelOptions {
 // the same bits in a batch of all cases of one horizon as alone; in mode `layers` every recorded module
 // output of one case, relative L2 error at most 1e-5. Cases on which the original raises or gives NaN
 // count as refused or passed by Plinth's documented behaviour and as not compared.
-// Errors: InvalidArgument, NotFound, DataLoss for bad folders; InvalidArgument for an unknown case;
-// Cancelled when interrupted.
+// Errors: InvalidArgument, NotFound, DataLoss for bad folders; InvalidArgument for an unknown case or where
+// there is none; Cancelled when interrupted.
 StatusOr<Summary> VerifyModel(const Context& context, const ModelOptions& options, const RowSink& sink);
 
 }  // namespace plinth::verify

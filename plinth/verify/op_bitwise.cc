@@ -28,6 +28,7 @@ void Differ(CheckRow& row, const View& base, const View& other, std::string_view
   row.max_abs = c.max_abs;
   row.rel_l2 = c.rel_l2;
   row.max_ulp = c.max_ulp;
+  row.worst_share = c.worst_share;
   row.detail = StrCat("other bits ", variation, ", first at element ", at);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "plinth/verify/judge.h"
 #include "plinth/verify/op_modes.h"
@@ -14,6 +15,7 @@ using ops::OpChecks;
 using ops::Tier;
 
 constexpr size_t kSpeedCases = 3;
+constexpr std::string_view kTierNames[] = {"smoke", "ci", "nightly"};
 
 // Runs one mode over the chosen operators and reports rows.
 class OpVerifier {
@@ -34,6 +36,7 @@ class OpVerifier {
       if (!options_.op.empty() && options_.op != checks->spec->name) continue;
       PLINTH_RETURN_IF_ERROR(RunOperator(*checks));
     }
+    if (rows_ == 0) return NothingChosen();
     return summary_;
   }
 
@@ -55,15 +58,47 @@ class OpVerifier {
       const auto kernels = KernelsOf(*checks);
       kernel_found = kernel_found || std::count(kernels.begin(), kernels.end(), options_.kernel) > 0;
     }
-    const std::string where = op.empty() ? "no operator" : op;
+    const std::string has_no = op.empty() ? "no operator has a " : StrCat(op, " has no ");
     if (!case_found) {
-      return absl::InvalidArgumentError(StrCat(where, " has no case \"", options_.case_name,
-                                               "\" in this mode; --mode list shows the operators"));
+      return absl::InvalidArgumentError(StrCat(has_no, "case \"", options_.case_name, "\" in mode ",
+                                               ModeName(options_.mode), "; --mode list shows the operators"));
     }
     if (!kernel_found) {
-      return absl::InvalidArgumentError(StrCat(where, " has no kernel \"", options_.kernel, "\""));
+      return absl::InvalidArgumentError(
+          StrCat(has_no, "kernel \"", options_.kernel, "\"; there are ", Join(ChosenKernels(), ", ")));
     }
     return absl::OkStatus();
+  }
+
+  // Each filter names something that exists, but nothing fits all of them.
+  Status NothingChosen() const {
+    std::string asked = StrCat("--mode ", ModeName(options_.mode));
+    const auto add = [&](std::string_view name, std::string_view value) {
+      if (!value.empty()) StrAppend(&asked, " ", name, " ", value);
+    };
+    add("--op", options_.op);
+    add("--case", options_.case_name);
+    add("--kernel", options_.kernel);
+    if (options_.dtype.has_value()) add("--dtype", DTypeName(*options_.dtype));
+    if (options_.case_name.empty()) add("--tier", kTierNames[static_cast<size_t>(options_.tier)]);
+    std::string there_are = "a case whose data are refused has no result to hold against another";
+    if (options_.dtype.has_value() && dtypes_.count(std::string(DTypeName(*options_.dtype))) == 0) {
+      there_are = dtypes_.empty() ? "there is none of any type"
+                                  : StrCat("the cases there are have ", Join(dtypes_, ", "));
+    } else if (!options_.kernel.empty()) {
+      there_are =
+          StrCat("that kernel takes none of them; there are the kernels ", Join(ChosenKernels(), ", "));
+    }
+    return absl::InvalidArgumentError(StrCat("no case fits ", asked, "; ", there_are));
+  }
+
+  std::set<std::string> ChosenKernels() const {
+    std::set<std::string> names;
+    for (const OpChecks* checks : ops::AllChecks()) {
+      if (!options_.op.empty() && options_.op != checks->spec->name) continue;
+      for (std::string& name : KernelsOf(*checks)) names.insert(std::move(name));
+    }
+    return names;
   }
 
   bool HasCase(const OpChecks& checks, const std::string& name) const {
@@ -126,6 +161,7 @@ class OpVerifier {
       Report(checks, definition.name, "", std::move(row), "");
       return;
     }
+    NoteTypes(*c);
     if (options_.dtype.has_value() && !Uses(*c, *options_.dtype)) return;
     bool taken = false;
     for (const std::string& kernel : KernelsOf(checks)) {
@@ -152,6 +188,13 @@ class OpVerifier {
         return CheckSpeed(c, kernel, context_);
     }
     return {};
+  }
+
+  void NoteTypes(const OpCase& c) {
+    for (size_t i = 0; i < c.call.inputs.size(); ++i) {
+      if (c.call.has(i)) dtypes_.emplace(DTypeName(c.call.in(i).dtype));
+    }
+    for (const ValueType& t : c.call.outputs) dtypes_.emplace(DTypeName(t.dtype));
   }
 
   static bool Uses(const OpCase& c, DType dtype) {
@@ -192,10 +235,11 @@ class OpVerifier {
       row.status = CheckStatus::kMistrusted;
       row.detail = missed;
     }
-    row.reproduce = StrCat("PLINTH_ISA=", row.isa, " plinth verify ops --op ", row.op, " --case ", name,
-                           " --mode ", row.mode);
-    if (!kernel.empty()) StrAppend(&row.reproduce, " --kernel ", kernel);
+    row.reproduce = StrCat("PLINTH_ISA=", row.isa, " ", ShellQuoted(options_.program), " verify ops --op ",
+                           row.op, " --case ", ShellQuoted(name), " --mode ", row.mode);
+    if (!kernel.empty()) StrAppend(&row.reproduce, " --kernel ", ShellQuoted(kernel));
     if (options_.seed != 0) StrAppend(&row.reproduce, " --seed ", options_.seed);
+    ++rows_;
     summary_.Add(row);
     if (sink_) sink_(row);
   }
@@ -206,6 +250,8 @@ class OpVerifier {
   std::vector<std::unique_ptr<Threads>> pools_;
   std::vector<Threads*> pool_pointers_;
   Summary summary_;
+  int64_t rows_ = 0;              // reported
+  std::set<std::string> dtypes_;  // of the cases, whether or not --dtype lets them run
 };
 
 }  // namespace

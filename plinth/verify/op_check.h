@@ -28,13 +28,14 @@ struct OpOptions {
   ops::Tier tier = ops::Tier::kSmoke;
   OpMode mode = OpMode::kCorrect;
   uint64_t seed = 0;                  // other data for the same cases
+  std::string program = "plinth";     // how reproduce lines call it
   std::function<bool()> interrupted;  // asked between cases; empty: never
 };
 
 // Runs one mode and reports each checked output. The context's isa decides the kernels' level, its
 // threads serve the speed mode.
-// Errors: InvalidArgument for an unknown operator, case or kernel; Unavailable for another device than
-// the CPU; Cancelled when interrupted.
+// Errors: InvalidArgument for an unknown operator, case or kernel, and where no case fits; Unavailable for
+// another device than the CPU; Cancelled when interrupted.
 StatusOr<Summary> VerifyOps(const Context& context, const OpOptions& options, const RowSink& sink);
 
 // What is known about one operator's checks; the `list` mode.

@@ -21,6 +21,7 @@ using ops::OpChecks;
 using ops::OpSpec;
 using ops::RefIo;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Doubles every element of x: f32 [rows, n]; one piece per row.
 template <typename Row>
@@ -158,6 +159,30 @@ void ExpectFailure(const CheckRow& row, const std::string& says) {
   EXPECT_THAT(row.detail, HasSubstr(says));
 }
 
+// Element 0 is off by 8 with limit 16, element 1 by 1 with limit 1.25: the second is nearer to its limit.
+TEST(CorrectModeTest, TheLimitIsThatOfTheElementNearestToIt) {
+  Doubler doubler([](const CpuArgs& args, int64_t begin, int64_t end) {
+    ForRows(args, begin, end, [](const float* x, float* y, int64_t n, int64_t) {
+      for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i] + (i == 0 ? 8 : 1);
+    });
+  });
+  doubler.spec.in_place = 0;
+  doubler.checks.tolerance.limit = [](const OpCall&, const RefIo& io, size_t) {
+    std::vector<double> limits(io.out[0].data.size(), 2);
+    limits[0] = 16, limits[1] = 1.25;
+    return limits;
+  };
+  const Case definition{"plain", {{.dims = {1, 3}, .fill = ops::Fill::kConstant}}, {}};
+  Threads threads(1);
+  const auto c = MakeOpCase(doubler.checks, definition, 0);
+  ASSERT_TRUE(c.ok()) << c.status();
+  const CheckRow row = CheckCorrect(*c, "f32", {&threads, Isa::kV2}).rows.at(0);
+  EXPECT_EQ(row.status, CheckStatus::kPassed) << row.detail;
+  EXPECT_EQ(row.max_abs, 8);
+  EXPECT_EQ(row.limit, 1.25);
+  EXPECT_EQ(row.worst_share, 0.8);
+}
+
 TEST(CorrectModeTest, FindsWrongKernels) {
   ExpectFailure(Correct(SkipsTheTail), "element 4 was not written");
   ExpectFailure(Correct(Overruns), "output 0: wrote outside: byte 0 after the tensor");
@@ -244,21 +269,54 @@ TEST(VerifyOpsTest, RefusesFiltersThatNameNothing) {
   EXPECT_THAT(Refused({.op = "sofmax"}).message(), HasSubstr("no operator is named \"sofmax\"; there are "));
   EXPECT_THAT(Refused({.op = "softmax", .case_name = "n18"}).message(),
               HasSubstr("softmax has no case \"n18\""));
+  EXPECT_THAT(std::string(Refused({.case_name = "nope"}).message()),
+              StartsWith("no operator has a case \"nope\" in mode correct; "));
   EXPECT_THAT(Refused({.op = "softmax", .kernel = "gpu"}).message(),
-              HasSubstr("softmax has no kernel \"gpu\""));
+              HasSubstr("softmax has no kernel \"gpu\"; there are f32"));
+  EXPECT_THAT(std::string(Refused({.kernel = "gpu"}).message()),
+              StartsWith("no operator has a kernel \"gpu\"; "));
   const Status device = Refused({.device = "cuda:0"});
   EXPECT_EQ(device.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(device.message(), HasSubstr("no such device \"cuda:0\""));
   EXPECT_EQ(Refused({.interrupted = [] { return true; }}).code(), absl::StatusCode::kCancelled);
 }
 
-TEST(VerifyOpsTest, NothingComparedIsNotGood) {
+TEST(VerifyOpsTest, FiltersThatLeaveNoCaseAreRefused) {
+  const Status status = Refused({.op = "softmax", .dtype = DType::kF64});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              StartsWith("no case fits --mode correct --op softmax --dtype f64 --tier smoke; "
+                         "the cases there are have "));
+  EXPECT_THAT(status.message(), HasSubstr("f32"));
+  EXPECT_THAT(Refused({.op = "reshape", .kernel = "view", .mode = OpMode::kBitwise}).message(),
+              HasSubstr(" --kernel view --tier smoke; that kernel takes none of them; there are "));
+}
+
+TEST(VerifyOpsTest, ADocumentedRefusalIsGood) {
   Threads threads(1);
-  const auto summary = VerifyOps({&threads, Isa::kV2}, {.op = "softmax", .dtype = DType::kI8}, {});
-  ASSERT_TRUE(summary.ok());
+  std::vector<CheckRow> rows;
+  const auto summary = VerifyOps({&threads, Isa::kV2}, {.op = "softmax", .case_name = "missing"},
+                                 [&](const CheckRow& row) { rows.push_back(row); });
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].status, CheckStatus::kRefused);
   EXPECT_EQ(summary->compared, 0);
-  EXPECT_FALSE(summary->good());
-  EXPECT_THAT(ToText(*summary), HasSubstr("nothing was compared"));
+  EXPECT_EQ(summary->refused, 1);
+  EXPECT_EQ(summary->verdict(), "pass");
+  EXPECT_EQ(ToText(*summary), "1 refused as documented\n0 passed, 0 failed");
+}
+
+TEST(VerifyOpsTest, SharesOfLimitsDoNotContradictTheStatus) {
+  Threads threads(1);
+  const auto summary = VerifyOps(
+      {&threads, Isa::kV2}, {.op = "softmax", .program = "my tools/plinth"}, [](const CheckRow& row) {
+        if (row.status != CheckStatus::kPassed) return;
+        EXPECT_LE(row.worst_share, 1) << row.case_name;
+        EXPECT_EQ(row.max_abs > 0, row.worst_share > 0) << row.case_name;
+        EXPECT_THAT(row.reproduce, StartsWith("PLINTH_ISA=v2 'my tools/plinth' verify ops --op softmax "));
+      });
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_GT(summary->compared, 0);
 }
 
 TEST(VerifyOpsTest, OneCaseRunsByItsReproduceLine) {
@@ -274,8 +332,8 @@ TEST(VerifyOpsTest, OneCaseRunsByItsReproduceLine) {
   EXPECT_EQ(j["status"], "passed");
   EXPECT_EQ(j["op"], "softmax");
   EXPECT_FALSE(j.contains("model"));
-  for (const char* key :
-       {"case", "output", "device", "dtype", "mode", "max_abs", "rel_l2", "max_ulp", "limit"}) {
+  for (const char* key : {"case", "output", "device", "dtype", "mode", "max_abs", "rel_l2", "max_ulp",
+                          "limit", "worst_share"}) {
     EXPECT_TRUE(j.contains(key)) << key;
   }
   EXPECT_EQ(ToJson(*summary),
@@ -293,12 +351,26 @@ TEST(RowsTest, NumbersThatAreNotFiniteBecomeNull) {
   EXPECT_TRUE(j["rel_l2"].is_null());
 }
 
-TEST(RowsTest, OnlyComparisonsMakeARunGood) {
+TEST(RowsTest, ShellsReadQuotedWordsBack) {
+  EXPECT_EQ(ShellQuoted("/a/b-c_1.json"), "/a/b-c_1.json");
+  EXPECT_EQ(ShellQuoted(""), "''");
+  EXPECT_EQ(ShellQuoted("my files"), "'my files'");
+  EXPECT_EQ(ShellQuoted("a=b"), "'a=b'");  // not an assignment
+  EXPECT_EQ(ShellQuoted("it's $5"), "'it'\\''s $5'");
+}
+
+TEST(RowsTest, ComparisonsAndDocumentedRefusalsMakeARunGood) {
   Summary summary;
   CheckRow row;
   row.status = CheckStatus::kPassed;
   summary.Add(row);  // passed without a comparison
   EXPECT_EQ(summary.verdict(), "fail");
+  EXPECT_EQ(ToText(summary), "nothing was compared\n1 passed, 0 failed");
+  Summary refusing;
+  row.status = CheckStatus::kRefused;
+  refusing.Add(row);
+  EXPECT_EQ(refusing.verdict(), "pass");
+  row.status = CheckStatus::kPassed;
   row.compared = true;
   summary.Add(row);
   EXPECT_EQ(summary.compared, 1);

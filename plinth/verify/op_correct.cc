@@ -70,7 +70,10 @@ void Merge(CheckRow& row, const Comparison& judged, const Variation& v) {
   row.max_abs = std::max(row.max_abs, judged.max_abs);
   row.rel_l2 = std::max(row.rel_l2, judged.rel_l2);
   row.max_ulp = std::max(row.max_ulp, judged.max_ulp);
-  row.limit = std::max(row.limit, judged.limit);
+  if (judged.worst_share >= row.worst_share) {
+    row.limit = judged.limit;
+    row.worst_share = judged.worst_share;
+  }
   if (!judged.bad_limits.empty()) {
     Fail(row, CheckStatus::kMistrusted, "", judged.bad_limits);
   } else if (!judged.problem.empty()) {

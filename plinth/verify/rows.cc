@@ -62,7 +62,7 @@ void Summary::Add(const Summary& other) {
 }
 
 std::string_view Summary::verdict() const {
-  if (compared == 0 || failed > 0 || mistrusted > 0) return "fail";
+  if ((compared == 0 && refused == 0) || failed > 0 || mistrusted > 0) return "fail";
   return warned_ > 0 ? "warn" : "pass";
 }
 
@@ -84,6 +84,7 @@ std::string ToJson(const CheckRow& row) {
   number("rel_l2", row.rel_l2);
   number("max_ulp", row.max_ulp);
   number("limit", row.limit);
+  number("worst_share", row.worst_share);
   text("reproduce", row.reproduce);
   if (!row.kernel.empty()) text("kernel", row.kernel);
   if (!row.isa.empty()) text("isa", row.isa);
@@ -132,12 +133,28 @@ std::string ToText(const CheckRow& row) {
   return line;
 }
 
+std::string ShellQuoted(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) {
+    // Nothing escapes inside single quotes: end them, escape, begin anew.
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 std::string ToText(const Summary& s) {
   std::vector<std::string> others;
   if (s.refused > 0) others.push_back(StrCat(s.refused, " refused as documented"));
   if (s.mistrusted > 0) others.push_back(StrCat(s.mistrusted, " mistrusted"));
   if (s.unproven > 0) others.push_back(StrCat(s.unproven, " unproven"));
-  if (s.compared == 0) others.push_back("nothing was compared");
+  if (s.compared == 0 && s.refused == 0) others.push_back("nothing was compared");
   return StrCat(Join(others, ", "), others.empty() ? "" : "\n", s.passed, " passed, ", s.failed, " failed");
 }
 

@@ -35,7 +35,10 @@ struct CheckRow {
   double max_abs = 0;
   double rel_l2 = 0;
   double max_ulp = 0;
-  double limit = 0;  // of the element with the largest share of its limit
+  // Both of the element nearest to its limit: limits differ per element, so that max_abs may belong to
+  // another one.
+  double limit = 0;
+  double worst_share = 0;  // |result - reference| / limit; infinite where the limit is 0, at most 1 if passed
   std::string reproduce;
 
   std::string kernel;  // which variant ran
@@ -51,7 +54,7 @@ struct CheckRow {
 };
 using RowSink = std::function<void(const CheckRow&)>;
 
-// Counts of a whole run. A run that compared nothing is bad.
+// Counts of a whole run. A run that neither compared anything nor saw a documented refusal is bad.
 struct Summary {
   int64_t compared = 0, passed = 0, failed = 0, refused = 0, mistrusted = 0, unproven = 0;
 
@@ -71,6 +74,8 @@ std::string ToJson(const CheckRow& row);
 std::string ToJson(const Summary& summary);
 // One line for people: "failed  softmax n17 y0 f32 (kernel f32, v3): ...".
 std::string ToText(const CheckRow& row);
+// `word` as a POSIX shell reads it back: in single quotes where it holds more than plain characters.
+std::string ShellQuoted(std::string_view word);
 // "12 passed, 0 failed" as the last line, after a line with the other counts where one is not zero.
 std::string ToText(const Summary& summary);
 

@@ -163,11 +163,30 @@ TEST_F(ModelCheckTest, BadGoldenFoldersAreRefusedWithTheirPlace) {
   EXPECT_THAT(Verify("b").status().message(), HasSubstr("has no case \"b\"; the first one is \"a\""));
 }
 
-TEST_F(ModelCheckTest, AnEmptyListComparesNothing) {
+TEST_F(ModelCheckTest, AnEmptyListIsRefused) {
   Write(R"({"cases":[]})", {});
-  const auto summary = Verify();
-  ASSERT_TRUE(summary.ok()) << summary.status();
-  EXPECT_FALSE(summary->good());
+  for (const char* only : {"", "a"}) {
+    const Status status = Verify(only).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("cases.json: its list \"cases\" is empty"));
+  }
+}
+
+TEST_F(ModelCheckTest, ReproduceLinesAreForAShell) {
+  const std::string outputs =
+      R"(,"outputs":{"quantiles":{"shape":[9,1],"finite":true,"max_abs_f32_f64":1e-7}})";
+  folder_ += " it's";
+  ASSERT_TRUE(MakeFolders(folder_).ok());
+  Write(OneCase(outputs), {{"a/in/context", {1, 2, 3}}, {"a/out/quantiles.f64", std::vector<double>(9, 1e3)}},
+        {{"a/out/quantiles.f64", {9, 1}}});
+  ASSERT_TRUE(Verify().ok());
+  ASSERT_EQ(rows_.size(), 2u);
+  EXPECT_THAT(rows_[0].reproduce, testing::EndsWith(" it'\\''s/cases.json' --case a"));
+  EXPECT_GT(rows_[0].worst_share, 1);
+  // A batch is all cases; where one was asked for, that one.
+  EXPECT_THAT(rows_[1].reproduce, testing::EndsWith("/cases.json'"));
+  ASSERT_TRUE(Verify("a").ok());
+  EXPECT_THAT(rows_[1].reproduce, testing::EndsWith(" --case a"));
 }
 
 }  // namespace

@@ -115,13 +115,48 @@ TEST_F(ReportsTest, VerifyAModel) {
   EXPECT_EQ(summary["failed"], 0);
   const json first = json::parse(run.out.substr(0, run.out.find('\n')));
   for (const char* key : {"case", "output", "model", "device", "dtype", "mode", "status", "max_abs", "rel_l2",
-                          "max_ulp", "limit", "reproduce"}) {
+                          "max_ulp", "limit", "worst_share", "reproduce"}) {
     EXPECT_TRUE(first.contains(key)) << key;
   }
   // The cases of one model with the weights of another.
   run = Run({"verify", "model", Source("models/plinth-ts-0"), "--cases", cases});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, testing::AllOf(StartsWith("failed  "), HasSubstr(" failed\n")));
+}
+
+// A reproduce line, pasted into a shell, ends as its row did.
+TEST_F(ReportsTest, VerifyCanBeReproduced) {
+  const std::vector<json> refused =
+      RunJsonLines({"verify", "ops", "--op", "softmax", "--case", "missing", "--json"});
+  ASSERT_EQ(refused.size(), 2u);
+  EXPECT_EQ(refused[0]["status"], "refused");
+  EXPECT_EQ(refused[1]["refused"], 1);
+  EXPECT_EQ(refused[1]["verdict"], "pass");
+  const std::string folder = Path("it's mine");
+  std::filesystem::copy(Source("tests/golden/plinth_ts_rand"), folder);
+  const std::vector<json> rows =
+      RunJsonLines({"verify", "model", folder, "--cases", folder + "/cases.json", "--json"});
+  ASSERT_GT(rows.size(), 1u);
+  for (const json& row : {refused[0], rows[0]}) {
+    const std::string line = row["reproduce"];
+    EXPECT_EQ(std::system((line + " > /dev/null").c_str()), 0) << line;
+  }
+}
+
+TEST_F(ReportsTest, VerifyRefusesSeedsAndFiltersThatFitNothing) {
+  for (const char* seed : {"-1", "1.5", "18446744073709551616"}) {
+    ExpectError({"verify", "ops", "--seed", seed}, 2,
+                StrCat("--seed ", seed, ": a whole number from 0 to 18446744073709551615 is expected"));
+  }
+  EXPECT_EQ(
+      Run({"verify", "ops", "--op", "softmax", "--case", "n17", "--seed", "18446744073709551615"}).exit_code,
+      0);
+  const RunResult run = Run({"verify", "ops", "--op", "softmax", "--dtype", "f64"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, StartsWith("plinth: error: no case fits --mode correct --op softmax --dtype f64 "));
+  ExpectError({"verify", "ops", "--case", "nope"}, 2,
+              "no operator has a case \"nope\" in mode correct; --mode list shows the operators");
 }
 
 TEST_F(ReportsTest, VerifyRefusesWhatItDoesNotKnow) {
