@@ -163,17 +163,41 @@ Frequency Resolved(const TimeColumn& column, Frequency frequency) {
   return frequency;
 }
 
+// The shortest distance of two neighbours on the grid, in local time.
+int64_t ShortestStep(const Frequency& f) {
+  if (f.kind == Kind::kMicros) return f.count;
+  return f.count * (f.kind == Kind::kMonths ? 28 : 1) * kMicrosPerDay;
+}
+
+// The step that most rows have, where it is shorter than the grid's; else empty.
+std::string FinerStep(const TimeColumn& column, const Frequency& grid) {
+  const std::vector<int64_t> steps = StepsOf(column, [](const Timestamp& t) { return t.local(); });
+  const StepCount common = MostCommon(steps);
+  if (common.times * 2 <= static_cast<int64_t>(steps.size()) || common.step <= 0) return "";
+  if (common.step >= ShortestStep(grid)) return "";
+  const auto inferred = InferFrequency(column);
+  return inferred.ok() ? FrequencyText(inferred->frequency) : StepText(common.step);
+}
+
 Status OffGrid(const TimeColumn& column, const Grid& grid, size_t i) {
   const Timestamp& t = column.times[i];
   const int64_t below = StepsUpTo(grid.origin, grid.frequency, t);
   const Timestamp low = Advance(grid.origin, grid.frequency, below);
   const Timestamp high = Advance(grid.origin, grid.frequency, below + 1);
+  const std::string finer = FinerStep(column, grid.frequency), given = FrequencyText(grid.frequency);
+  if (!finer.empty()) {
+    return absl::InvalidArgumentError(StrCat(
+        "the given frequency ", given, " is coarser than the data, whose step seems to be ", finer, ": ",
+        RowWord(column), " ", RowText(column, i), " (", TimeText(column, i), ") lies between the grid times ",
+        FormatTime(low, *column.style), " and ", FormatTime(high, *column.style), "; give --freq ", finer,
+        " or leave it out, or resample the rows to ", given, " first"));
+  }
   const int64_t down = t.local() - low.local(), up = high.local() - t.local();
   const bool hour = down == kMicrosPerHour || up == kMicrosPerHour;
   return absl::InvalidArgumentError(
       StrCat(RowWord(column), " ", RowText(column, i), " (", TimeText(column, i), ") is off the grid of ",
-             FrequencyText(grid.frequency), " that starts at ", FormatTime(grid.origin, *column.style),
-             "; the nearest grid time is ", FormatTime(up < down ? high : low, *column.style),
+             given, " that starts at ", FormatTime(grid.origin, *column.style), "; the nearest grid time is ",
+             FormatTime(up < down ? high : low, *column.style),
              hour && column.style->is_local() && i > 0 ? kClockChange : ""));
 }
 

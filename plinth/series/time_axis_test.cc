@@ -278,6 +278,24 @@ TEST(PlaceOnGrid, Refuses) {
             std::string("row 3 (2023-03-26T03:00) is off the grid of 2h that starts at 2023-03-25T22:00; the "
                         "nearest grid time is 2023-03-26T02:00") +
                 kClock);
+  const auto coarse = [](std::string given, std::string step, std::string rest) {
+    return StrCat("the given frequency ", given, " is coarser than the data, whose step seems to be ", step,
+                  ": ", rest, "; give --freq ", step, " or leave it out, or resample the rows to ", given,
+                  " first");
+  };
+  // A Sunday in March at night: no word of clocks, since no row fits the grid.
+  EXPECT_EQ(
+      Placed(Every("2023-03-26T00:00", "h", 10), "2h"),
+      coarse("2h", "h",
+             "row 2 (2023-03-26T01:00) lies between the grid times 2023-03-26T00:00 and 2023-03-26T02:00"));
+  EXPECT_EQ(Placed(Every("2024-01-01", "D", 40, {3}), "MS"),
+            coarse("MS", "D", "row 2 (2024-01-02) lies between the grid times 2024-01-01 and 2024-02-01"));
+  EXPECT_EQ(Placed(Every("2024-01-01", "B", 40), "W"),
+            coarse("W", "B", "row 2 (2024-01-02) lies between the grid times 2024-01-01 and 2024-01-08"));
+  EXPECT_EQ(
+      Placed(Every("2024-01-01T00:00", "h", 40), "D"),
+      coarse("D", "h",
+             "row 2 (2024-01-01T01:00) lies between the grid times 2024-01-01T00:00 and 2024-01-02T00:00"));
   EXPECT_THAT(Placed(Read({"2024-01-02", "2024-01-01"}), "D"), ::testing::HasSubstr("lies before row 1"));
   EXPECT_EQ(
       Placed(Read({"1970-01-01", "2024-01-01"}), "s"),
