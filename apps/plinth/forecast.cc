@@ -25,6 +25,8 @@ struct Options : CommonOptions {
 // Series that are forecast together. Enough to keep all threads busy, few enough that memory stays small.
 constexpr int64_t kSeriesPerBatch = 256;
 constexpr int64_t kValuesPerBatch = 4 << 20;
+// Horizons of the model in a row after which its own errors, fed back as medians, can outgrow the series.
+constexpr int64_t kTrustedRounds = 8;
 
 Status CheckOptions(const Options& o, const models::ModelInfo& info) {
   if (!o.past.empty() || !o.future.empty() || !o.future_data.empty() || o.joint) {
@@ -65,6 +67,7 @@ class ForecastJob {
       : session_(session), file_(file), writers_(writers) {
     request_.horizon = o.horizon == 0 ? session.model().info().horizon : o.horizon;
     request_.context = o.context;
+    AddNotes();
   }
 
   Status Run(const std::vector<double>& levels) {
@@ -99,9 +102,20 @@ class ForecastJob {
   const Notes& notes() const { return notes_; }
 
  private:
+  // What is known before the first series is read.
+  void AddNotes() {
+    if (!file_.note().empty()) notes_.Add(StrCat(file_.path(), ": ", file_.note()));
+    const int64_t own = session_.model().info().horizon;
+    if (request_.horizon <= kTrustedRounds * own) return;
+    notes_.Add(StrCat("a horizon of ", request_.horizon, " is more than ", kTrustedRounds,
+                      " times the model's ", own, " steps: forecasts beyond ", own,
+                      " steps repeat the model's own errors, and the further ones may drift far off"));
+  }
+
   Status Batch(const std::vector<engine::SeriesGroup>& groups) {
     std::vector<std::span<const double>> series;
     for (const engine::SeriesGroup& group : groups) {
+      PLINTH_RETURN_IF_ERROR(CheckEnd(group));
       for (const auto& y : group.values) series.emplace_back(y);
     }
     PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_.Run(series, request_, &Interrupted));
@@ -117,6 +131,17 @@ class ForecastJob {
       if (!group.note.empty()) notes_.Add(StrCat(SeriesName(file_, group, 0), ": ", group.note));
     }
     return absl::OkStatus();
+  }
+
+  // Stamps end with the year 9999.
+  Status CheckEnd(const engine::SeriesGroup& group) const {
+    const int64_t fit = group.LastIndex() - group.length() + 1;
+    if (fit >= request_.horizon) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat(SeriesName(file_, group, 0), ": a horizon of ", request_.horizon,
+                                             " steps of ", group.FrequencyName(), " after ",
+                                             group.TimeText(group.length() - 1),
+                                             " ends past 9999-12-31, the last day that can be written; ", fit,
+                                             " fit: shorten --horizon, or correct the stamps"));
   }
 
   Status Write(const engine::SeriesGroup& group, size_t target, const engine::Forecast& forecast) {

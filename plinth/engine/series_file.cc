@@ -1,10 +1,12 @@
 #include "plinth/engine/series_file.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "plinth/base/interrupt.h"
 #include "plinth/formats/json.h"
+#include "plinth/series/civil_time.h"
 #include "plinth/series/timestamp.h"
 
 namespace plinth::engine {
@@ -13,8 +15,8 @@ namespace {
 constexpr size_t kSampleRows = 200;
 constexpr int64_t kMostBytesInMemory = int64_t{1} << 30;
 
-// More numbers than text among the cells; a column of gaps alone counts too.
-bool LooksNumeric(const std::vector<std::string_view>& cells, bool comma) {
+// Told by the majority of what is no gap.
+ColumnHolds HoldsOf(const std::vector<std::string_view>& cells, bool comma) {
   int64_t numbers = 0, others = 0;
   for (const std::string_view cell : cells) {
     double value;
@@ -22,17 +24,28 @@ bool LooksNumeric(const std::vector<std::string_view>& cells, bool comma) {
     numbers += kind == formats::CellKind::kNumber;
     others += kind != formats::CellKind::kNumber && kind != formats::CellKind::kGap;
   }
-  return others == 0 || numbers > others;
-}
-
-bool LooksEmpty(const std::vector<std::string_view>& cells) {
-  return std::all_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); });
+  if (numbers + others == 0) return ColumnHolds::kGaps;
+  return numbers > others ? ColumnHolds::kNumbers : ColumnHolds::kText;
 }
 
 // How a message shows what a file holds: its columns, and its first row as an example.
 std::string Contents(const formats::CsvReader& reader, const std::vector<std::vector<std::string>>& rows) {
   return StrCat("columns: ", formats::QuotedShort(Join(reader.header(), ", ")),
                 "; first row: ", formats::QuotedShort(Join(rows[0], ", ")));
+}
+
+// Names the columns that are no targets because they hold nothing; of many, the first few.
+std::string LeftOut(const std::vector<std::string>& columns) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(columns.size(), kShown); ++i) {
+    names.push_back(formats::QuotedShort(columns[i]));
+  }
+  const std::string more = columns.size() > kShown ? StrCat(" and ", columns.size() - kShown, " more") : "";
+  const bool one = columns.size() == 1;
+  return StrCat(one ? "column " : "columns ", Join(names, ", "), more, one ? " holds" : " hold",
+                " no value and ", one ? "is" : "are", " left out; name ", one ? "it" : "them",
+                " with --target to keep ", one ? "it" : "them");
 }
 
 }  // namespace
@@ -52,6 +65,13 @@ int64_t SeriesGroup::TimeMs(int64_t k) const {
   if (numbered) return k + 1;
   const int64_t micros = series::Advance(origin, frequency, k).micros;
   return micros >= 0 ? micros / 1000 : -((-micros + 999) / 1000);
+}
+
+int64_t SeriesGroup::LastIndex() const {
+  if (numbered) return std::numeric_limits<int64_t>::max();
+  series::Timestamp end = origin;
+  end.micros += series::kLastMicros - origin.local();
+  return series::StepsUpTo(origin, frequency, end);
 }
 
 std::string SeriesGroup::FrequencyName() const { return numbered ? "1" : series::FrequencyText(frequency); }
@@ -91,37 +111,39 @@ StatusOr<formats::CsvReader> SeriesFile::Reader() const {
 Status SeriesFile::FirstPass() {
   PLINTH_ASSIGN_OR_RETURN(formats::CsvReader reader, Reader());
   Sample sample;
-  std::unordered_map<std::string, bool> seen;
-  std::string current;
+  ItemsSeen seen;
   bool columns_found = false;
   while (true) {
     PLINTH_ASSIGN_OR_RETURN(const bool more, reader.Next());
     if (more && sample.rows.size() < kSampleRows) {
       sample.rows.emplace_back(reader.row().begin(), reader.row().end());
       sample.lines.push_back(reader.line());
+    } else if (more) {
+      WatchUndecided(reader);
+      if (item_column_ >= 0) SeeItem(reader.row()[static_cast<size_t>(item_column_)], &seen);
     }
     if (!columns_found && (!more || sample.rows.size() == kSampleRows)) {
       PLINTH_RETURN_IF_ERROR(FindColumns(reader, sample));
       columns_found = true;
-      // Items of the sample first; from here on row by row.
-      for (size_t r = 0; item_column_ >= 0 && r + (more ? 1 : 0) < sample.rows.size(); ++r) {
-        const std::string& item = sample.rows[r][static_cast<size_t>(item_column_)];
-        if (r > 0 && item == current) continue;
-        current = item;
-        if (!seen.emplace(item, true).second) together_ = false;
+      for (size_t r = 0; item_column_ >= 0 && r < sample.rows.size(); ++r) {
+        SeeItem(sample.rows[r][static_cast<size_t>(item_column_)], &seen);
       }
     }
-    if (!more) break;
-    if (columns_found && item_column_ >= 0) {
-      const std::string_view item = reader.row()[static_cast<size_t>(item_column_)];
-      if (!seen.empty() && item == current) continue;
-      current = std::string(item);
-      if (!seen.emplace(current, true).second) together_ = false;
+    if (columns_found && target_columns_.empty() && (undecided_.empty() || !more)) {
+      PLINTH_RETURN_IF_ERROR(ChooseTargets(reader, sample));
     }
+    if (!more) break;
     if (reader.line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
   }
-  items_ = item_column_ < 0 ? 1 : static_cast<int64_t>(seen.size());
+  items_ = item_column_ < 0 ? 1 : static_cast<int64_t>(seen.all.size());
   return absl::OkStatus();
+}
+
+// Counts items, and notices one that comes back after another.
+void SeriesFile::SeeItem(std::string_view item, ItemsSeen* seen) {
+  if (!seen->all.empty() && item == seen->current) return;
+  seen->current = std::string(item);
+  if (!seen->all.insert(seen->current).second) together_ = false;
 }
 
 Status SeriesFile::FindTimeColumn(const formats::CsvReader& reader, const Sample& sample) {
@@ -169,7 +191,7 @@ Status SeriesFile::NoTimeColumn(const formats::CsvReader& reader, const Sample& 
   const bool pattern = !columns_.time_format.empty();
   for (size_t c = 0; c < reader.header().size(); ++c) {
     const auto cells = sample.Column(c);
-    if (LooksNumeric(cells, reader.delimiter() != ',')) continue;
+    if (HoldsOf(cells, reader.delimiter() != ',') != ColumnHolds::kText) continue;
     series::TimeReader time = time_reader_;
     int64_t good = 0, bad = 0;
     Status first_bad;
@@ -210,17 +232,44 @@ Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& s
   if (!columns_.item.empty()) {
     PLINTH_ASSIGN_OR_RETURN(item_column_, reader.Column(columns_.item));
   }
-  const bool comma = reader.delimiter() != ',';
-  const bool all = columns_.targets.empty();
+  holds_.assign(reader.header().size(), ColumnHolds::kText);
   for (size_t c = 0; c < reader.header().size(); ++c) {
     const int column = static_cast<int>(c);
     if (column == time_column_ || column == item_column_) continue;
-    const auto cells = sample.Column(c);
-    if (!LooksNumeric(cells, comma)) {
-      if (text_column_.empty()) text_column_ = reader.header()[c];
-    } else if (all && !(LooksEmpty(cells) && reader.header().size() > 2)) {
-      columns_.targets.push_back(reader.header()[c]);
-    }
+    holds_[c] = HoldsOf(sample.Column(c), reader.delimiter() != ',');
+    if (holds_[c] == ColumnHolds::kText && text_column_.empty()) text_column_ = reader.header()[c];
+    if (holds_[c] == ColumnHolds::kGaps && columns_.targets.empty()) undecided_.push_back(c);
+  }
+  return columns_.targets.empty() ? absl::OkStatus() : FindTargets(reader);
+}
+
+// Decides columns that held only gaps so far by the reader's row: what is no plain text is a number, or is
+// refused as one when it is read.
+void SeriesFile::WatchUndecided(const formats::CsvReader& reader) {
+  std::erase_if(undecided_, [&](size_t column) {
+    const std::string_view cell = reader.row()[column];
+    double value;
+    const formats::CellKind kind = cell.empty()
+                                       ? formats::CellKind::kGap
+                                       : formats::ParseNumber(cell, reader.delimiter() != ',', &value);
+    if (kind == formats::CellKind::kGap) return false;
+    if (kind == formats::CellKind::kText && text_column_.empty()) text_column_ = reader.header()[column];
+    holds_[column] = kind == formats::CellKind::kText ? ColumnHolds::kText : ColumnHolds::kNumbers;
+    return true;
+  });
+}
+
+// Where no target is named: all columns of numbers; those of gaps alone only where there is no other.
+Status SeriesFile::ChooseTargets(const formats::CsvReader& reader, const Sample& sample) {
+  std::vector<std::string> gaps;
+  for (size_t c = 0; c < reader.header().size(); ++c) {
+    if (holds_[c] == ColumnHolds::kNumbers) columns_.targets.push_back(reader.header()[c]);
+    if (holds_[c] == ColumnHolds::kGaps) gaps.push_back(reader.header()[c]);
+  }
+  if (columns_.targets.empty()) {
+    columns_.targets = std::move(gaps);
+  } else if (!gaps.empty()) {
+    note_ = LeftOut(gaps);
   }
   if (columns_.targets.empty()) {
     return absl::InvalidArgumentError(
@@ -228,6 +277,10 @@ Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& s
                "); numbers are written as 1234.5, or as 1234,5 between semicolons "
                "or tabs"));
   }
+  return FindTargets(reader);
+}
+
+Status SeriesFile::FindTargets(const formats::CsvReader& reader) {
   for (const std::string& target : columns_.targets) {
     PLINTH_ASSIGN_OR_RETURN(const int column, reader.Column(target));
     if (column == time_column_ || column == item_column_) {

@@ -224,6 +224,67 @@ TEST_F(CsvInputTest, GapsConstantsAndNothing) {
   EXPECT_TRUE(json::parse(run.out)["items"][0]["mean"][0].is_number());
 }
 
+// A sensor that was installed late has no value in the rows from which columns are told.
+TEST_F(CsvInputTest, ColumnsThatBeginLate) {
+  const auto table = [](int rows, const std::string& late, const std::string& other) {
+    std::string text = "time,late,y,x\n";
+    for (int t = 0; t < rows; ++t) {
+      text += HourlyRow(t, StrCat(t < 250 ? "" : late, ",", t % 24, ",",
+                                  t == 260 ? other
+                                  : t % 2  ? ""
+                                           : "NA"));
+    }
+    return text;
+  };
+  // Both are targets, in the order of the file, and have the same numbers as when they are named.
+  const json all = Forecast(table(300, "5", "7"));
+  EXPECT_EQ(Targets(all), (std::vector<std::string>{"late", "y", "x"}));
+  EXPECT_EQ(all, Forecast(table(300, "5", "7"), {"--target", "late,y,x"}));
+  EXPECT_EQ(Targets(Forecast(table(300, "on", "7"))), (std::vector<std::string>{"y", "x"}));
+  Refuse(table(300, "inf", "7"),
+         "d.csv: line 252: column \"late\" is \"inf\"; a finite number or a gap (empty, NaN, null, NA) is "
+         "expected");
+  // Whatever the number of columns, and with items.
+  std::string items = "i,time,late\n";
+  for (int t = 0; t < 400; ++t) {
+    StrAppend(&items, t < 210 ? "a," : "b,", HourlyRow(t, t == 205 || t == 399 ? "3" : ""));
+  }
+  EXPECT_EQ(Forecast(items, {"--item", "i"})["items"].size(), 2u);
+}
+
+TEST_F(CsvInputTest, ColumnsOfGapsAlone) {
+  const std::string text = "time,a,y,b\n2024-01-01,,1,NaN\n2024-01-02,NA,2,\n";
+  Write("d.csv", text);
+  RunResult run = Run(With({}));
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(Targets(json::parse(run.out)), std::vector<std::string>{"y"});
+  EXPECT_EQ(
+      run.err,
+      "plinth: note: d.csv: columns \"a\", \"b\" hold no value and are left out; name them with --target "
+      "to keep them\n");
+  run = Run(With({"--target", "a"}));
+  EXPECT_EQ(Targets(json::parse(run.out)), std::vector<std::string>{"a"});
+  EXPECT_EQ(run.err, "plinth: note: d.csv: column \"a\" holds no value; its forecast says nothing\n");
+  // Where there is nothing else they stay, each with its note.
+  Write("d.csv", "time,a,b\n2024-01-01,,\n2024-01-02,,\n");
+  run = Run(With({}));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(Targets(json::parse(run.out)), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(CsvInputTest, TheYear9999IsTheLast) {
+  EXPECT_EQ(Forecast("time,y\n9999-12-28,1\n9999-12-29,2\n")["items"][0]["times"],
+            json({"9999-12-30", "9999-12-31"}));
+  Refuse("time,y\n9999-12-29,1\n9999-12-30,2\n",
+         "d.csv: column \"y\": a horizon of 2 steps of D after 9999-12-30 ends past 9999-12-31, the last day "
+         "that can be written; 1 fit: shorten --horizon, or correct the stamps");
+  Refuse(
+      "time,y\n8990-01-01,1\n",
+      "d.csv: column \"y\": a horizon of 2 steps of 1000YS after 8990-01-01 ends past 9999-12-31, the last "
+      "day that can be written; 1 fit: shorten --horizon, or correct the stamps",
+      {"--freq", "1000YS"});
+}
+
 TEST_F(CsvInputTest, ItemsTogetherOrMixed) {
   std::string together = "site,time,y,z\n", mixed = together;
   const auto row = [](int site, int hour) {

@@ -113,6 +113,17 @@ TEST_F(ForecastTest, BeyondTheHorizonAndLimitedContext) {
             RunJson({"forecast", "-d", "tail.csv", "--json"}));
 }
 
+TEST_F(ForecastTest, ManyRoundsOfTheModelAreNoted) {
+  Write("d.csv", HourlyCsv(100));
+  RunJson({"forecast", "-d", "d.csv", "-H", "768", "--json"});  // silently
+  const RunResult run = Run({"forecast", "-d", "d.csv", "-H", "769", "--json"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(
+      run.err,
+      "plinth: note: a horizon of 769 is more than 8 times the model's 96 steps: forecasts beyond 96 steps "
+      "repeat the model's own errors, and the further ones may drift far off\n");
+}
+
 TEST_F(ForecastTest, SameBitsOnAnyThreads) {
   std::string text = "i,time,y\n";
   for (int item = 0; item < 30; ++item) {
