@@ -116,6 +116,8 @@ class BacktestJob {
       notes->Add(StrCat(file_.path(), ": only ", windows_, " of ", wanted,
                         " windows fit; shorten --horizon or --stride, or lower --windows"));
     }
+    if (!file_.note().empty()) notes->Add(StrCat(file_.path(), ": ", file_.note()));
+    for (size_t r = 0; r < backtest_->scores().size(); ++r) AddUndefined(r, notes);
   }
 
  private:
@@ -144,6 +146,19 @@ class BacktestJob {
       first_name_ = SeriesName(file_, group, t);
     }
     return absl::OkStatus();
+  }
+
+  // Counts the windows that a mean leaves out, with the reason.
+  void AddUndefined(size_t report, Notes* notes) const {
+    const series::BacktestScores& scores = backtest_->scores()[report];
+    const auto add = [&](int64_t count, const char* score, const char* why) {
+      if (count == 0) return;
+      notes->Add(StrCat(file_.path(), ": horizon ", backtest_->options().report[report], ": ", count, " of ",
+                        scores.windows(), scores.windows() == 1 ? " window has" : " windows have", " no ",
+                        score, " because ", why));
+    };
+    add(scores.windows_without_mase(), "MASE", "no seasonal difference in the context is other than 0");
+    add(scores.windows_without_wql(), "WQL", "every value of the truth is 0");
   }
 
   engine::BacktestOptions options_;

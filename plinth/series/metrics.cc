@@ -21,8 +21,11 @@ std::vector<double> Observed(std::span<const double> context) {
   return c;
 }
 
-// max(x, kLeast) that keeps NaN.
-double AtLeast(double x) { return x < kLeast ? kLeast : x; }
+// What a score is divided by: NaN where it is 0 (the score has no meaning then), else at least kLeast.
+double Denominator(double x) {
+  if (x == 0) return kNan;
+  return x < kLeast ? kLeast : x;
+}
 
 double SeasonalDifference(std::span<const double> context, int64_t season) {
   const std::vector<double> c = Observed(context);
@@ -77,9 +80,9 @@ Scores ScoreWindow(std::span<const double> truth, const QuantileForecast& foreca
   }
   if (n == 0) return {kNan, kNan, kNan, kNan, kNan};
   const double mae = absolute / n;
-  return {mae / AtLeast(SeasonalDifference(context, season)),
-          2 * pinball / (n * static_cast<double>(levels)) / AtLeast(size / n), mae, std::sqrt(squares / n),
-          inside / n};
+  return {mae / Denominator(SeasonalDifference(context, season)),
+          2 * pinball / (n * static_cast<double>(levels)) / Denominator(size / n), mae,
+          std::sqrt(squares / n), inside / n};
 }
 
 std::vector<double> SeasonalNaive(std::span<const double> context, int64_t horizon, int64_t season,
@@ -173,7 +176,11 @@ Scores MeanScores::mean() const {
 
 void BacktestScores::Add(std::span<const double> truth, const QuantileForecast& forecast,
                          std::span<const double> context) {
-  model_.Add(ScoreWindow(truth, forecast, context, season_));
+  const Scores scores = ScoreWindow(truth, forecast, context, season_);
+  model_.Add(scores);
+  const bool scored = !std::isnan(scores.mae);
+  without_mase_ += scored && std::isnan(scores.mase);
+  without_wql_ += scored && std::isnan(scores.wql);
   const std::vector<double> naive =
       SeasonalNaive(context, static_cast<int64_t>(truth.size()), season_, forecast.levels);
   naive_.Add(ScoreWindow(truth, {naive, forecast.levels}, context, season_));

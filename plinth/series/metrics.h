@@ -24,8 +24,10 @@ struct Scores {
 //   mae   mean |y - median|
 //   rmse  root of the mean (y - median)^2
 //   mase  mae / max(mean |c[t] - c[t - season]|, 1e-12) over the observed context c, gaps left out and the
-//         rest closed up; NaN where it has no more than `season` values (Hyndman and Koehler 2006)
-//   wql   2 * mean over steps and levels of max(q e, (q - 1) e), e = y - value, / max(mean |y|, 1e-12)
+//         rest closed up (Hyndman and Koehler 2006); NaN where it has no more than `season` values, and where
+//         all its differences are 0: a flat context gives an error no scale
+//   wql   2 * mean over steps and levels of max(q e, (q - 1) e), e = y - value, / max(mean |y|, 1e-12);
+//         NaN where every y is 0
 //   coverage_80  share of the truth from the level 0.1 to the level 0.9, both included; NaN without these
 // NaN throughout where the truth is all gaps; a NaN in the forecast makes the scores that use it NaN.
 Scores ScoreWindow(std::span<const double> truth, const QuantileForecast& forecast,
@@ -67,6 +69,10 @@ class BacktestScores {
   void Add(std::span<const double> truth, const QuantileForecast& forecast, std::span<const double> context);
 
   int64_t windows() const { return model_.windows(); }
+  // Windows with a MAE whose context has no seasonal difference other than 0.
+  int64_t windows_without_mase() const { return without_mase_; }
+  // Windows with a MAE whose truth is 0 throughout.
+  int64_t windows_without_wql() const { return without_wql_; }
   Scores model() const { return model_.mean(); }
   Scores seasonal_naive() const { return naive_.mean(); }
   // The model's mean divided by seasonal naive's; below 1 is better. NaN where either is, and for 0 / 0.
@@ -76,6 +82,7 @@ class BacktestScores {
  private:
   int64_t season_;
   MeanScores model_, naive_;
+  int64_t without_mase_ = 0, without_wql_ = 0;
 };
 
 }  // namespace plinth::series

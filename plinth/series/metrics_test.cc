@@ -103,10 +103,19 @@ TEST(ScoreWindow, UndefinedScoresAreNan) {
   EXPECT_TRUE(std::isnan(s.mase) && std::isnan(s.wql) && std::isnan(s.mae) && std::isnan(s.rmse));
 }
 
-TEST(ScoreWindow, DenominatorsOfZeroAreFloored) {
-  const std::vector<double> half{0.5}, two{2}, flat(10, 5.0);
-  EXPECT_DOUBLE_EQ(ScoreWindow(std::vector<double>{3}, {two, half}, flat, 1).mase, 1e12);
-  EXPECT_DOUBLE_EQ(ScoreWindow(std::vector<double>{0}, {two, half}, flat, 1).wql, 2e12);
+TEST(ScoreWindow, DenominatorsOfZeroLeaveNoScore) {
+  const std::vector<double> half{0.5}, two{2}, flat(10, 5.0), nearly{5, 5 + 1e-13}, truth{3}, zero{0};
+  Scores s = ScoreWindow(truth, {two, half}, flat, 1);
+  EXPECT_TRUE(std::isnan(s.mase));
+  EXPECT_EQ(s.mae, 1);
+  EXPECT_DOUBLE_EQ(s.wql, 1.0 / 3);
+  s = ScoreWindow(zero, {two, half}, std::vector<double>{1, 2}, 1);
+  EXPECT_TRUE(std::isnan(s.wql));
+  EXPECT_EQ(s.mase, 2);
+  // A perfect forecast of a flat series has no MASE either.
+  EXPECT_TRUE(std::isnan(ScoreWindow(std::vector<double>{2}, {two, half}, flat, 1).mase));
+  // Differences of rounding alone are floored.
+  EXPECT_DOUBLE_EQ(ScoreWindow(truth, {two, half}, nearly, 1).mase, 1e12);
 }
 
 TEST(NormalQuantile, KnownValues) {
@@ -139,6 +148,25 @@ TEST(BacktestScores, MeansOverWindows) {
   EXPECT_DOUBLE_EQ(scores.seasonal_naive().mae, 1);  // repeats 6
   EXPECT_DOUBLE_EQ(scores.relative_mase(), 1);
   EXPECT_GT(scores.relative_wql(), 0);
+}
+
+TEST(BacktestScores, FlatSeriesCountOnlyWhereTheyHaveAScore) {
+  const std::vector<double> levels = Deciles();
+  const std::vector<double> five(9, 5.0), gap{kNan}, zero{0}, truth{6};
+  const std::vector<double> flat(8, 5.0), moving{4, 5, 4, 6};
+  BacktestScores scores(1);
+  scores.Add(truth, {five, levels}, flat);
+  scores.Add(gap, {five, levels}, flat);  // no score at all, and no note
+  EXPECT_TRUE(std::isnan(scores.model().mase));
+  EXPECT_TRUE(std::isnan(scores.relative_mase()));
+  scores.Add(truth, {five, levels}, moving);
+  scores.Add(zero, {five, levels}, moving);
+  EXPECT_EQ(scores.windows(), 4);
+  EXPECT_EQ(scores.windows_without_mase(), 1);
+  EXPECT_EQ(scores.windows_without_wql(), 1);
+  EXPECT_DOUBLE_EQ(scores.model().mase, (1 + 5) / 2.0 / (4.0 / 3));
+  EXPECT_DOUBLE_EQ(scores.model().wql, 1.0 / 6);
+  EXPECT_DOUBLE_EQ(scores.seasonal_naive().mase, (0 + 6) / 2.0 / (4.0 / 3));
 }
 
 }  // namespace
