@@ -1,4 +1,5 @@
 // plinth bench: measured speed beside the measured limits of this machine.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/plinth/command.h"
@@ -7,6 +8,7 @@
 #include "plinth/measure/bench_model.h"
 #include "plinth/measure/bench_ops.h"
 #include "plinth/measure/machine.h"
+#include "plinth/ops/linear/op.h"
 
 namespace plinth::app {
 namespace {
@@ -28,9 +30,11 @@ void Write(formats::JsonWriter& w, const measure::Machine& m) {
 }
 
 StatusOr<int> BenchMachine(const CommonOptions& o) {
+  InterruptGuard interrupt;
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const measure::Machine m,
                           measure::MeasureMachine(runtime->threads(), runtime->context().isa));
+  PLINTH_RETURN_IF_ERROR(CheckInterrupted());
   std::string out;
   if (o.json) {
     formats::JsonWriter w(&out);
@@ -65,14 +69,23 @@ std::string ProductJson(const measure::ProductBench& b, Isa isa) {
   w.Key("ratio"), w.Number(b.ratio.median);
   w.Key("ratio_min"), w.Number(b.ratio.min);
   w.Key("ratio_p90"), w.Number(b.ratio.p90);
-  w.Key("fraction_of_limit"), w.Number(b.fraction_of_limit);
+  w.Key("fraction_of_matmul_peak"), w.Number(b.fraction_of_peak);
   w.EndObject();
   w.EndLine();
   return out;
 }
 
+Status CheckKernel(const std::string& kernel) {
+  std::vector<std::string> known;
+  for (const ops::CpuKernel& k : ops::LinearSpec().cpu) known.emplace_back(k.name);
+  if (kernel.empty() || std::find(known.begin(), known.end(), kernel) != known.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("--kernel ", kernel, " is unknown; linear has ", Join(known, ", ")));
+}
+
 StatusOr<int> BenchOps(const CommonOptions& o, const std::string& kernel) {
   InterruptGuard interrupt;
+  PLINTH_RETURN_IF_ERROR(CheckKernel(kernel));
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   const Isa isa = runtime->context().isa;
   Threads one(1);  // products are timed on one thread, so their limit is one thread's too
@@ -83,7 +96,7 @@ StatusOr<int> BenchOps(const CommonOptions& o, const std::string& kernel) {
                      "than oneDNN's\n"
                      "%7s %6s %6s  %-10s %9s %9s %9s %7s %8s\n",
                      std::string(IsaName(isa)).c_str(), machine.matmul_gflops, machine.read_gb_per_second,
-                     "M", "K", "N", "kernel", "us", "GFLOP/s", "oneDNN", "ratio", "of limit")));
+                     "M", "K", "N", "kernel", "us", "GFLOP/s", "oneDNN", "ratio", "of peak")));
   }
   Status status;
   measure::ProductOptions options;
@@ -97,7 +110,7 @@ StatusOr<int> BenchOps(const CommonOptions& o, const std::string& kernel) {
                                   static_cast<long long>(b.shape.rows), static_cast<long long>(b.shape.depth),
                                   static_cast<long long>(b.shape.columns), b.kernel.c_str(),
                                   1e6 * b.own_seconds.median, b.gflops, b.onednn_gflops, b.ratio.median,
-                                  100 * b.fraction_of_limit));
+                                  100 * b.fraction_of_peak));
         if (status.ok()) status = FlushOutput();
         if (status.ok()) status = CheckInterrupted();
         return status.ok();
@@ -174,6 +187,8 @@ struct ModelOptions : CommonOptions {
 };
 
 StatusOr<int> BenchOneModel(const ModelOptions& o) {
+  InterruptGuard interrupt;
+  if (!(o.bench.seconds >= 0)) return absl::InvalidArgumentError("--seconds must be a number");
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));

@@ -4,6 +4,7 @@
 
 #include "apps/plinth/command.h"
 #include "apps/plinth/forecast_output.h"
+#include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/engine/identity.h"
 #include "plinth/engine/session.h"
@@ -42,19 +43,34 @@ Status CheckOptions(const Options& o, const models::ModelInfo& info) {
   return absl::OkStatus();
 }
 
-// A file if one is named, and what fits standard output.
+// The result must not replace what it was made from.
+Status CheckOutIsNoInput(const Options& o, const formats::ModelFolder& model) {
+  if (o.out.empty()) return absl::OkStatus();
+  std::vector<std::string> inputs = model.weights().files();
+  inputs.push_back(JoinPath(model.path(), "config.json"));
+  inputs.push_back(o.data);
+  for (const std::string& input : inputs) {
+    if (!SameFile(o.out, input)) continue;
+    return absl::InvalidArgumentError(
+        StrCat("--out ", o.out, " is the file ", input, " that the forecast is made from; name another one"));
+  }
+  return absl::OkStatus();
+}
+
+// What fits standard output, and a file if one is named. The file comes last: it appears only when standard
+// output has taken its part.
 StatusOr<std::vector<std::pair<OutputKind, std::string>>> ChooseOutputs(const Options& o) {
   std::vector<std::pair<OutputKind, std::string>> outputs;
-  if (!o.out.empty()) {
-    PLINTH_ASSIGN_OR_RETURN(const OutputKind kind, KindOfPath(o.out));
-    outputs.emplace_back(kind, o.out);
-  }
   if (o.json) {
     outputs.emplace_back(OutputKind::kJson, "");
   } else if (o.chart || OutputIsTerminal()) {
     outputs.emplace_back(OutputKind::kTerminal, "");
   } else if (o.out.empty()) {
     outputs.emplace_back(OutputKind::kCsv, "");
+  }
+  if (!o.out.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(const OutputKind kind, KindOfPath(o.out));
+    outputs.emplace_back(kind, o.out);
   }
   return outputs;
 }
@@ -190,7 +206,9 @@ StatusOr<int> Run(const Options& o) {
                             identity,
                             file.path(),
                             o.horizon == 0 ? info.horizon : o.horizon,
-                            levels};
+                            levels,
+                            !o.out.empty()};
+  PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o, session->folder()));
   std::vector<std::unique_ptr<ForecastWriter>> writers;
   for (const auto& [kind, path] : outputs) {
     PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, path, facts, !o.columns.item.empty()));

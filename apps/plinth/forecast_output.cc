@@ -1,6 +1,8 @@
 #include "apps/plinth/forecast_output.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <ctime>
 
 #include "apps/plinth/command.h"
@@ -15,9 +17,13 @@
 namespace plinth::app {
 namespace {
 
-// A file that appears when it is complete, or standard output.
+// A file that appears when it is complete, or standard output, which is written when all is well: bad input
+// late in a file must not leave half a result. What is large waits in an unnamed temporary file.
 class Sink {
  public:
+  ~Sink() {
+    if (spill_ != nullptr) std::fclose(spill_);
+  }
   static StatusOr<std::unique_ptr<Sink>> Open(const std::string& path) {
     auto sink = std::make_unique<Sink>();
     if (!path.empty()) {
@@ -32,10 +38,38 @@ class Sink {
     }
     return sink;
   }
-  Status Write(std::string_view text) { return file_ == nullptr ? Print(text) : file_->Write(text); }
-  Status Finish() { return file_ == nullptr ? FlushOutput() : file_->Commit(); }
+  Status Write(std::string_view text) {
+    if (file_ != nullptr) return file_->Write(text);
+    held_ += text;
+    return held_.size() < kMostHeld ? absl::OkStatus() : Spill();
+  }
+  Status Finish() {
+    if (file_ != nullptr) return file_->Commit();
+    if (spill_ != nullptr) PLINTH_RETURN_IF_ERROR(CopySpill());
+    PLINTH_RETURN_IF_ERROR(Print(held_));
+    return FlushOutput();
+  }
 
  private:
+  static constexpr size_t kMostHeld = 16 << 20;  // bytes
+  Status Spill() {
+    if (spill_ == nullptr) spill_ = std::tmpfile();
+    if (spill_ == nullptr || std::fwrite(held_.data(), 1, held_.size(), spill_) != held_.size()) {
+      return FileError("the temporary folder", "written", errno);
+    }
+    held_.clear();
+    return absl::OkStatus();
+  }
+  Status CopySpill() {
+    std::rewind(spill_);
+    std::string piece(1 << 16, '\0');
+    while (const size_t n = std::fread(piece.data(), 1, piece.size(), spill_)) {
+      PLINTH_RETURN_IF_ERROR(Print({piece.data(), n}));
+    }
+    return std::ferror(spill_) == 0 ? absl::OkStatus() : FileError("the temporary folder", "read", errno);
+  }
+  std::string held_;
+  std::FILE* spill_ = nullptr;
   std::unique_ptr<AtomicWriter> file_;
 };
 
@@ -160,13 +194,19 @@ SeriesView ViewOf(const ForecastResult& r, const std::vector<double>& levels, in
   for (int64_t k = first; k < g.length(); ++k) point(view.history_time, k);
   const std::vector<double>& y = g.values[r.target_index];
   view.history.assign(y.begin() + first, y.end());
+  view.earlier = first;
   for (size_t h = 0; h < r.median.size(); ++h)
     point(view.forecast_time, g.length() + static_cast<int64_t>(h));
-  view.mean.assign(r.median.begin(), r.median.end());
   for (size_t k = 0; k < levels.size(); ++k) {
     QuantileLine line{levels[k], {}};
     for (size_t h = 0; h < r.median.size(); ++h) line.values.push_back(r.values[h * levels.size() + k]);
     view.quantiles.push_back(std::move(line));
+  }
+  // Charts draw the median, whatever levels were asked for.
+  const auto at = std::lower_bound(levels.begin(), levels.end(), 0.5);
+  if (at == levels.end() || *at != 0.5) {
+    view.quantiles.insert(view.quantiles.begin() + (at - levels.begin()),
+                          {0.5, std::vector<double>(r.median.begin(), r.median.end())});
   }
   return view;
 }
@@ -225,7 +265,8 @@ class TerminalForecastWriter : public ForecastWriter {
   Status Finish() override {
     if (count_ > kCharts) {
       PLINTH_RETURN_IF_ERROR(
-          Print(StrCat(count_ - kCharts, " more series; --out FILE.csv, .json or .html keeps all\n")));
+          Print(StrCat(count_ - kCharts, " more series",
+                       facts_.kept ? "\n" : "; --out FILE.csv, .json or .html keeps all\n")));
     }
     return FlushOutput();
   }

@@ -16,6 +16,7 @@ struct ForecastFacts {
   std::string model, digest, identity, data_file;
   int64_t horizon = 0;
   std::vector<double> levels;
+  bool kept = false;  // a file with all of it is written too
 };
 
 // One series' forecast beside the history it was made from.

@@ -5,6 +5,7 @@
 #include "plinth/base/files.h"
 #include "plinth/engine/session.h"
 #include "plinth/formats/json_writer.h"
+#include "plinth/report/terminal.h"
 
 namespace plinth::app {
 namespace {
@@ -76,7 +77,8 @@ std::string Text(const Sheet& s) {
   const auto line = [&](std::string_view name, const std::string& value) {
     std::string padded(name);
     padded.resize(std::max<size_t>(18, padded.size() + 1), ' ');
-    if (!value.empty()) StrAppend(&out, "  ", padded, value, "\n");
+    // Notes and licences come from the model's files.
+    if (!value.empty()) StrAppend(&out, "  ", padded, Printable(value, Glyphs::kUnicode), "\n");
   };
   line("family", StrCat(s.family, " (", s.description, ")"));
   line("context", StrCat("up to ", s.info.context_length, " steps"));

@@ -12,6 +12,25 @@ struct Options : CommonOptions {
   bool explain = false;
 };
 
+void WriteSteps(formats::JsonWriter& w, const plan::Plan& plan) {
+  w.Key("explain");
+  w.BeginArray();
+  for (size_t s = 0; s < plan.step_count(); ++s) {
+    const ops::OpCall& call = plan.StepCall(s);
+    const ops::Cost cost = plan.StepCost(s);
+    w.BeginObject();
+    w.Key("name"), w.String(plan.StepName(s));
+    w.Key("op"), w.String(call.spec->name);
+    w.Key("kernel"), w.String(plan.StepKernel(s));
+    w.Key("attributes"), w.String(ops::ToString(call.attributes));
+    w.Key("output"), w.String(ToString(call.outputs[0]));
+    w.Key("flops"), w.Number(cost.flops);
+    w.Key("bytes"), w.Number(cost.bytes);
+    w.EndObject();
+  }
+  w.EndArray();
+}
+
 StatusOr<int> Explain(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
@@ -37,6 +56,7 @@ StatusOr<int> Explain(const Options& o) {
     w.Key("horizon"), w.Int(horizon);
     w.Key("passes"), w.Int(passes);
     w.Key("steps"), w.Int(static_cast<int64_t>(plan->step_count()));
+    if (o.explain) WriteSteps(w, *plan);
     w.Key("flops"), w.Number(cost.flops);
     w.Key("product_flops"), w.Number(cost.product_flops);
     w.Key("arena_bytes"), w.Int(plan->arena_bytes());

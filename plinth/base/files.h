@@ -130,6 +130,8 @@ std::string JoinPath(std::string_view folder, std::string_view name);
 std::string BaseName(std::string_view path);
 bool IsFolder(const std::string& path);
 bool FileExists(const std::string& path);
+// Whether both paths lead to one file that exists, by device and inode.
+bool SameFile(const std::string& a, const std::string& b);
 // Names in a folder, sorted, without "." and "..". Errors: FileError.
 StatusOr<std::vector<std::string>> ListFolder(const std::string& path);
 // Makes the folder and those above it; fine where it exists. Errors: FileError.

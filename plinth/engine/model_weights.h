@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "plinth/formats/model_folder.h"
@@ -21,13 +22,16 @@ class ModelWeights : public plan::WeightSource {
   // Error: InvalidArgument naming what is missing, extra, or of another shape.
   Status Check(const graph::Graph& graph) const;
 
+  // Further error: DataLoss for a weight that is not finite, naming tensor and element.
   StatusOr<View> Load(const std::string& name, const ValueType& type) override;
   void Release(const std::string& name) override;
 
  private:
+  StatusOr<View> LoadUnchecked(const std::string& name, const ValueType& type);
   explicit ModelWeights(formats::ModelFolder folder) : folder_(std::move(folder)) {}
   formats::ModelFolder folder_;
   std::map<std::string, Tensor> converted_;  // until released
+  std::set<std::string> checked_;            // known to be finite
 };
 
 }  // namespace plinth::engine

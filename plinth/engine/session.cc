@@ -22,6 +22,16 @@ Window Tail(Window y, int64_t most) {
   return y.subspan(y.size() - keep);
 }
 
+// Whether the network's outputs (dense f32) are finite throughout.
+bool AllFinite(absl::Span<const View> outputs) {
+  float sum = 0;  // x - x is 0 for finite x and NaN else
+  for (const View& v : outputs) {
+    const float* x = v.as<float>();
+    for (int64_t i = 0, n = v.size(); i < n; ++i) sum += x[i] - x[i];
+  }
+  return sum == 0;
+}
+
 }  // namespace
 
 // What one thread works with.
@@ -98,6 +108,11 @@ Status Session::RunChunk(Worker& worker, std::span<const Window> windows, std::s
   PLINTH_RETURN_IF_ERROR(worker.workspace->SetExtents(worker.ordered));
   PLINTH_RETURN_IF_ERROR(worker.workspace->Run(threads));
   for (size_t i = 0; i < worker.outputs.size(); ++i) worker.outputs[i] = worker.workspace->Output(i);
+  if (!AllFinite(worker.outputs)) {
+    return absl::DataLossError(StrCat(folder().path(),
+                                      ": the network gave a value that is not finite, which it "
+                                      "never does with sound weights; the file is damaged"));
+  }
   const size_t each = quantiles.size() / windows.size();
   for (size_t i = 0; i < windows.size(); ++i) {
     worker.codec->Read(worker.outputs, static_cast<int64_t>(i), quantiles.subspan(i * each, each));

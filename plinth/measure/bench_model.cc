@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "plinth/base/allocations.h"
+#include "plinth/base/interrupt.h"
 #include "plinth/base/random.h"
 
 namespace plinth::measure {
@@ -138,10 +139,10 @@ StatusOr<ModelBench> BenchModel(engine::Session& session, const ModelBenchOption
 
   std::vector<double> wall, cpu;
   const double begin = Seconds(CLOCK_MONOTONIC);
-  PLINTH_RETURN_IF_ERROR(session.Run(windows, request).status());  // not counted
+  PLINTH_RETURN_IF_ERROR(session.Run(windows, request, &Interrupted).status());  // not counted
   while (wall.size() < 5 || Seconds(CLOCK_MONOTONIC) - begin < options.seconds) {
     const double w = Seconds(CLOCK_MONOTONIC), c = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    PLINTH_RETURN_IF_ERROR(session.Run(windows, request).status());
+    PLINTH_RETURN_IF_ERROR(session.Run(windows, request, &Interrupted).status());
     cpu.push_back(1e3 * (Seconds(CLOCK_PROCESS_CPUTIME_ID) - c));
     wall.push_back(1e3 * (Seconds(CLOCK_MONOTONIC) - w));
   }
@@ -169,6 +170,7 @@ StatusOr<ModelBench> BenchModel(engine::Session& session, const ModelBenchOption
                  static_cast<double>(per_run) * passes;
   result.gflops = result.flops / result.ms_p50 * 1e-6;
   PLINTH_ASSIGN_OR_RETURN(result.profile, Profile(session, series, per_run));
+  PLINTH_RETURN_IF_ERROR(CheckInterrupted());
   PLINTH_ASSIGN_OR_RETURN(result.machine, MeasureMachine(*session.context().threads, session.context().isa));
   result.fraction_of_matmul_peak = result.gflops / result.machine.matmul_gflops;
   return result;

@@ -4,16 +4,6 @@
 #include <cmath>
 
 namespace plinth::measure {
-namespace {
-
-// The least seconds that the machine needs for the product.
-double LimitSeconds(const ProductShape& shape, const Machine& machine) {
-  if (machine.matmul_gflops <= 0 || machine.read_gb_per_second <= 0) return 0;
-  return 1e-9 * std::max(shape.flops() / machine.matmul_gflops, shape.bytes() / machine.read_gb_per_second);
-}
-
-}  // namespace
-
 const std::vector<ProductShape>& ModelProducts() {
   static const std::vector<ProductShape> shapes = {
       {1056, 512, 2048}, {1056, 2048, 512},  {1056, 512, 512}, {33, 512, 2048},
@@ -36,7 +26,9 @@ StatusOr<ProductBench> BenchProduct(const ProductShape& shape, Isa isa, const Pr
   bench.ratio = race.ratio[1];
   bench.gflops = 1e-9 * shape.flops() / bench.own_seconds.median;
   bench.onednn_gflops = 1e-9 * shape.flops() / bench.onednn_seconds.median;
-  bench.fraction_of_limit = LimitSeconds(shape, options.machine) / bench.own_seconds.min;
+  if (options.machine.matmul_gflops > 0) {
+    bench.fraction_of_peak = 1e-9 * shape.flops() / bench.own_seconds.median / options.machine.matmul_gflops;
+  }
   bench.difference = product.Difference();
   // Both sides are off by at most about 6 sqrt(K) u of the size of the terms.
   const double limit = 12 * std::sqrt(static_cast<double>(shape.depth)) * 0x1p-24;

@@ -22,7 +22,7 @@ struct ProductBench {
   Spread ratio;                        // oneDNN's time / ours, neighbours in time; above 1 ours is faster
   double gflops = 0;                   // at our median
   double onednn_gflops = 0;            // at oneDNN's median
-  double fraction_of_limit = 0;        // of the machine's: min(matmul, read speed) at the best of our times
+  double fraction_of_peak = 0;         // our median rate, of options.machine.matmul_gflops
   double difference = 0;               // of the results, relative
 };
 

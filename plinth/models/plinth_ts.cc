@@ -328,6 +328,8 @@ class PlinthTs : public Model {
 
 StatusOr<Sizes> ReadSizes(const formats::Config& config) {
   Sizes s{};
+  // Another version would be another network.
+  PLINTH_RETURN_IF_ERROR(config.IntOr("version", 0, 0, 0).status());
   PLINTH_ASSIGN_OR_RETURN(s.context, config.Int("context_length", 1, 1 << 20));
   PLINTH_ASSIGN_OR_RETURN(s.horizon, config.Int("horizon", 1, 1 << 16));
   PLINTH_ASSIGN_OR_RETURN(s.patch, config.Int("patch_length", 1, 4096));

@@ -57,10 +57,40 @@ ops::Cost Plan::CostAt(const std::vector<int64_t>& extents) const {
   return total;
 }
 
+ops::Cost Plan::StepCost(size_t step) const {
+  std::vector<View> in, out;
+  for (int v : steps_[step].in) {
+    in.push_back(v < 0 ? View{} : ViewAt(values_[static_cast<size_t>(v)], capacity_));
+  }
+  for (int v : steps_[step].out) out.push_back(ViewAt(values_[static_cast<size_t>(v)], capacity_));
+  return StepCall(step).spec->cost(StepCall(step), in, out);
+}
+
 std::string Plan::StepName(size_t step) const {
   const Step& s = steps_[step];
   const std::string& name = values_[static_cast<size_t>(s.out[0])].name;
   return StrCat(name.empty() ? s.scope : name, ": ", s.op.call().spec->name);
+}
+
+// One line per operator and kernel: kernels are tried in the order of the operator's list.
+std::string Plan::WhyText() const {
+  std::vector<std::string> lines;
+  for (const Step& step : steps_) {
+    const ops::OpSpec& spec = *step.op.call().spec;
+    std::string line = StrCat("why: ", spec.name, " by ", step.op.kernel().name);
+    std::vector<std::string> later;
+    bool passed = false;
+    for (const ops::CpuKernel& kernel : spec.cpu) {
+      if (passed) later.emplace_back(kernel.name);
+      passed |= &kernel == &step.op.kernel();
+    }
+    StrAppend(&line,
+              spec.cpu.size() == 1 ? ", its only kernel" : ", the first of its kernels that takes the call");
+    if (!later.empty()) StrAppend(&line, "; after it stand ", Join(later, ", "));
+    line += "\n";
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  return Join(lines, "");
 }
 
 std::string Plan::Explain() const {
@@ -72,11 +102,8 @@ std::string Plan::Explain() const {
             Padded("Mflop", 10), Padded("moved", 9), Padded("at", 10), "where\n");
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
-    std::vector<View> in, result;
-    for (int v : step.in) in.push_back(v < 0 ? View{} : ViewAt(values_[static_cast<size_t>(v)], capacity_));
-    for (int v : step.out) result.push_back(ViewAt(values_[static_cast<size_t>(v)], capacity_));
     const ops::OpCall& call = step.op.call();
-    const ops::Cost cost = call.spec->cost(call, in, result);
+    const ops::Cost cost = StepCost(s);
     const PlannedValue& value = values_[static_cast<size_t>(step.out[0])];
     const std::string attributes = ops::ToString(call.attributes);
     const int64_t mflop10 = static_cast<int64_t>(cost.flops / 1e5 + 0.5);
@@ -90,6 +117,7 @@ std::string Plan::Explain() const {
       StrAppend(&out, Padded("", 16), "not ", kernel, ": ", why, "\n");
     }
   }
+  out += WhyText();
   const ops::Cost total = CostAt(capacity_);
   StrAppend(&out, "total: ", static_cast<int64_t>(total.flops / 1e6), " Mflop (",
             static_cast<int64_t>(total.product_flops / 1e6), " in products), arena ", arena_bytes_,

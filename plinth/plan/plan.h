@@ -60,6 +60,8 @@ class Plan {
   // "blocks.0.attention.qkv: linear", for profiles.
   std::string StepName(size_t step) const;
   const ops::OpCall& StepCall(size_t step) const { return steps_[step].op.call(); }
+  // Work of one step at full capacity.
+  ops::Cost StepCost(size_t step) const;
   std::string_view StepKernel(size_t step) const { return steps_[step].op.kernel().name; }
   bool profile() const { return profile_; }
 
@@ -88,6 +90,7 @@ class Plan {
   };
 
   View ViewAt(const PlannedValue& value, const std::vector<int64_t>& extents) const;
+  std::string WhyText() const;
 
   std::shared_ptr<Weights> weights_;
   std::vector<PlannedValue> values_;

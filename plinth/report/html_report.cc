@@ -247,7 +247,7 @@ Status HtmlReport::Add(const SeriesView& series) {
   const size_t future = AppendTime(series.forecast_time, 0, &out);
   StrAppend(&out, "<script type=\"application/json\" class=\"series\" data-title=\"",
             EscapeHtml(SeriesTitle(series)), "\">{\"past\":", past, ",\"future\":", future,
-            ",\"total\":", total, ",\"offset\":", series.utc_offset_ms,
+            ",\"total\":", static_cast<int64_t>(total) + series.earlier, ",\"offset\":", series.utc_offset_ms,
             ",\"numbered\":", series.numbered ? "true" : "false", ",\"history\":");
   AppendNumbers(series.history, first, &out);
   AppendForecast(series, &out);

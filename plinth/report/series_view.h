@@ -28,6 +28,7 @@ struct SeriesView {
 
   TimePoints history_time;
   std::vector<double> history;  // one per history_time
+  int64_t earlier = 0;          // values of the series before `history`, which are not in it
 
   TimePoints forecast_time;
   std::vector<QuantileLine> quantiles;  // ascending levels; may be empty

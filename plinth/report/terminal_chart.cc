@@ -161,10 +161,11 @@ class Drawing {
   }
 
   std::string Hidden() const {
-    if (shown_.first == 0) return "";
+    const int64_t earlier = static_cast<int64_t>(shown_.first) + series_.earlier;
+    if (earlier == 0) return "";
     return plinth::Text(
         language_, Message::kEarlierHidden,
-        {Count(static_cast<int64_t>(shown_.past)), Count(static_cast<int64_t>(shown_.first + shown_.past))});
+        {Count(static_cast<int64_t>(shown_.past)), Count(earlier + static_cast<int64_t>(shown_.past))});
   }
 
   std::string TitleLine(const std::string& note) const {

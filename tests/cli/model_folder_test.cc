@@ -108,6 +108,23 @@ TEST_F(ModelFolderTest, TruncatedAndCorruptWeights) {
   }
 }
 
+TEST_F(ModelFolderTest, WeightsThatAreNotFinite) {
+  MakeModel();
+  const std::string whole = Weights();
+  const auto [header, data] = Split(whole);
+  const size_t begin = json::parse(header)["norm.weight"]["data_offsets"][0];
+  std::string damaged = whole;
+  const std::string nan("\x00\x00\xc0\x7f", 4);
+  damaged.replace(whole.size() - data.size() + begin + 8, 4, nan);  // the third element
+  Write("m/model.safetensors", damaged);
+  Refuse("m: tensor \"norm.weight\" holds nan at element 2; weights must be finite, so the file is damaged");
+}
+
+TEST_F(ModelFolderTest, AnotherVersion) {
+  MakeModel("\"version\": 0", "\"version\": 7");
+  Refuse("m/config.json: \"version\" is 7; an integer in [0, 0] is expected");
+}
+
 TEST_F(ModelFolderTest, TensorsThatDoNotFit) {
   MakeModel();
   const auto [header, data] = Split(Weights());

@@ -32,6 +32,29 @@ TEST_F(OutputsTest, FilesByTheirEnding) {
   EXPECT_EQ(Files(), (std::vector<std::string>{"d.csv", "f.csv", "f.html", "f.json", "g.csv"}));
 }
 
+TEST_F(OutputsTest, NeverReplacesWhatItIsMadeFrom) {
+  const std::string before = Read("d.csv");
+  ExpectError(To("d.csv"), 2,
+              "--out d.csv is the file d.csv that the forecast is made from; name another one");
+  std::filesystem::create_symlink("d.csv", Path("link.csv"));
+  ExpectError(To("link.csv"), 2,
+              "--out link.csv is the file d.csv that the forecast is made from; name another one");
+  EXPECT_EQ(Read("d.csv"), before);
+}
+
+TEST_F(OutputsTest, BadInputLateInAFilePrintsNothing) {
+  std::string rows = "item,time,v\n";
+  for (int item = 0; item < 600; ++item) {
+    for (int hour = 0; hour < 3; ++hour) {
+      const std::string value = item == 599 && hour == 2 ? "abc" : "1";
+      plinth::StrAppend(&rows, "s", item, ",2024-01-01T0", hour, ":00,", value, "\n");
+    }
+  }
+  Write("late.csv", rows);
+  ExpectError({"forecast", "-d", "late.csv", "--item", "item", "-H", "1"}, 2,
+              "late.csv: line 1801: column \"v\" is \"abc\"; a number is expected");
+}
+
 TEST_F(OutputsTest, AFileAndStandardOutputTogether) {
   const RunResult run = Run({"forecast", "-d", "d.csv", "-o", "f.csv", "--json"});
   EXPECT_EQ(run.exit_code, 0);
