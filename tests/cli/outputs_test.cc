@@ -51,8 +51,9 @@ TEST_F(OutputsTest, BadInputLateInAFilePrintsNothing) {
     }
   }
   Write("late.csv", rows);
-  ExpectError({"forecast", "-d", "late.csv", "--item", "item", "-H", "1"}, 2,
-              "late.csv: line 1801: column \"v\" is \"abc\"; a number or a gap (empty, NaN, null, NA) is expected");
+  ExpectError(
+      {"forecast", "-d", "late.csv", "--item", "item", "-H", "1"}, 2,
+      "late.csv: line 1801: column \"v\" is \"abc\"; a number or a gap (empty, NaN, null, NA) is expected");
 }
 
 TEST_F(OutputsTest, AFileAndStandardOutputTogether) {
