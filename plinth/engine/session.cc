@@ -15,6 +15,9 @@ constexpr int64_t kSeriesPerRun = 8;
 
 constexpr int64_t kLargestHorizon = 1 << 20;
 
+// Series whose quantiles one piece of work interpolates.
+constexpr int64_t kSeriesPerPiece = 16;
+
 using Window = std::span<const double>;
 
 Window Tail(Window y, int64_t most) {
@@ -180,18 +183,25 @@ StatusOr<std::vector<Forecast>> Session::Run(std::span<const Window> series, con
   std::vector<std::vector<double>> grown(rounds > 1 ? series.size() : 0);
   for (size_t i = 0; i < grown.size(); ++i) grown[i].assign(windows[i].begin(), windows[i].end());
   std::vector<double> quantiles(series.size() * step * native);
+  // Turns what a pass gave for series i into the levels asked for, and into context where it goes on.
+  const auto take = [&](size_t i, size_t round) {
+    const std::span<const double> mine(quantiles.data() + i * step * native, step * native);
+    for (size_t h = 0; h < step && round * step + h < horizon; ++h) {
+      map.Apply(mine.subspan(h * native, native),
+                std::span(forecasts[i].values).subspan((round * step + h) * wanted, wanted));
+    }
+    if (round + 1 == rounds) return;
+    for (size_t h = 0; h < step; ++h) grown[i].push_back(mine[h * native + native / 2]);
+    windows[i] = Tail(grown[i], info.context_length);
+  };
   for (size_t round = 0; round < rounds; ++round) {
     PLINTH_RETURN_IF_ERROR(Pass(windows, quantiles, cancelled));
-    for (size_t i = 0; i < series.size(); ++i) {
-      const std::span<const double> mine(quantiles.data() + i * step * native, step * native);
-      for (size_t h = 0; h < step && round * step + h < horizon; ++h) {
-        map.Apply(mine.subspan(h * native, native),
-                  std::span(forecasts[i].values).subspan((round * step + h) * wanted, wanted));
-      }
-      if (round + 1 == rounds) continue;
-      for (size_t h = 0; h < step; ++h) grown[i].push_back(mine[h * native + native / 2]);
-      windows[i] = Tail(grown[i], info.context_length);
-    }
+    const int64_t pieces = (static_cast<int64_t>(series.size()) + kSeriesPerPiece - 1) / kSeriesPerPiece;
+    context_->threads->For(pieces, [&](int64_t piece, int) {
+      const size_t begin = static_cast<size_t>(piece * kSeriesPerPiece);
+      const size_t end = std::min(series.size(), begin + static_cast<size_t>(kSeriesPerPiece));
+      for (size_t i = begin; i < end; ++i) take(i, round);
+    });
   }
   return forecasts;
 }
