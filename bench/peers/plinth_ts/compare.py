@@ -5,24 +5,24 @@ number of threads, and each round gives one ratio; the median and the spread ove
 sides turn raw contexts into quantiles, lag search and scaling included. Exits 1 when outputs disagree or a
 bar (--bar BATCH:RATIO) is missed.
 
-  $(bench/peers/plinth_ts/setup) bench/peers/plinth_ts/compare.py --threads 1 --bar 1:6 --bar 256:2.2
+  $(bench/peers/setup) bench/peers/plinth_ts/compare.py --threads 1 --bar 1:6 --bar 256:2.2
 """
 import argparse
 import csv
 import json
 import os
-import statistics
-import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.normpath(os.path.join(HERE, "../../.."))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import race  # noqa: E402
+
+ROOT = race.ROOT
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plinth", default=os.path.join(ROOT, "build/release/plinth"))
+    parser.add_argument("--plinth", help="the program; default: build/release/plinth")
     parser.add_argument("--model", default=os.path.join(ROOT, "models/plinth-ts-0"))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, action="append", help="default: 1 and 256")
@@ -34,22 +34,12 @@ def arguments():
 
 
 args = arguments()
-# Before torch starts its pool: waiting threads must not count as work.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(args.threads)
-sys.path.insert(0, HERE)
+race.limit_threads(args.threads)
+plinth = race.Plinth(args.plinth)
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 import reference  # noqa: E402
-
-
-def plinth(*words):
-    """Runs plinth and gives what it prints; its own error message ends this program."""
-    done = subprocess.run([args.plinth, *map(str, words)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"compare: {' '.join([args.plinth, *map(str, words)])}: exit {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def column(path):
@@ -69,7 +59,7 @@ def outputs_agree():
     good = True
     for name, horizon in (("demand", 96), ("demand", 150), ("air_passengers", 24), ("wine_sales", 24), ("wool_yarn", 8)):
         path = os.path.join(ROOT, "examples/series", name + ".csv")
-        item = json.loads(plinth("forecast", "--model", args.model, "--data", path, "--horizon", horizon, "--json"))["items"][0]
+        item = json.loads(plinth.run("forecast", "--model", args.model, "--data", path, "--horizon", horizon, "--json"))["items"][0]
         ours = np.array([item["quantiles"][q] for q in levels]).T
         exact, rough = (reference.forecast(net, column(path), horizon) for net in (double, single))
         limit = max(10 * np.abs(rough - exact).max(), 8 * 2.0**-24 * np.abs(exact).max())
@@ -87,47 +77,32 @@ def contexts(batch, length):
     return torch.tensor(rows)
 
 
-def time_peer(net, x):
-    """Forecasts x again and again -> median wall and CPU milliseconds of one call."""
-    wall, cpu, started = [], [], time.perf_counter()
-    with torch.inference_mode():
-        while time.perf_counter() - started < args.seconds or len(wall) < 3:
-            w, c = time.perf_counter(), time.process_time()
+def peer_call(net, x):
+    def call():
+        with torch.inference_mode():
             q, loc, scale = net(x)
             (q.double() * scale[:, None, None] + loc[:, None, None]).numpy()
-            wall.append(1e3 * (time.perf_counter() - w))
-            cpu.append(1e3 * (time.process_time() - c))
-    return statistics.median(wall), statistics.median(cpu)
 
-
-def time_plinth(batch, c):
-    """-> median wall milliseconds, CPU milliseconds where the program reports them, and its whole report."""
-    text = plinth("bench", "model", "--model", args.model, "--batch", batch, "--context", c["context_length"],
-                  "--horizon", c["horizon"], "--threads", args.threads, "--json")
-    report = json.loads(text.strip().splitlines()[-1])
-    return report["ms"]["p50"], report.get("cpu_ms", {}).get("p50"), report
-
-
-def spread(values):
-    return {"median": round(statistics.median(values), 3), "min": round(min(values), 3), "max": round(max(values), 3)}
+    return call
 
 
 def compare_speed(net, batch):
-    x = contexts(batch, net.c["context_length"])
-    time_peer(net, x)
+    call = peer_call(net, contexts(batch, net.c["context_length"]))
+    race.time_calls(call, args.seconds)
     rows = {"peer_wall_ms": [], "peer_cpu_ms": [], "plinth_wall_ms": [], "plinth_cpu_ms": [], "wall_ratio": [], "cpu_ratio": []}
     for _ in range(args.rounds):
-        peer_wall, peer_cpu = time_peer(net, x)
-        our_wall, our_cpu, report = time_plinth(batch, net.c)
+        peer_wall, peer_cpu = race.time_calls(call, args.seconds)
+        our_wall, our_cpu, report = plinth.bench(
+            "--model", args.model, "--batch", batch, "--context", net.c["context_length"], "--horizon", net.c["horizon"],
+            "--threads", args.threads)
         rows["peer_wall_ms"].append(peer_wall)
         rows["peer_cpu_ms"].append(peer_cpu)
         rows["plinth_wall_ms"].append(our_wall)
+        rows["plinth_cpu_ms"].append(our_cpu)
         rows["wall_ratio"].append(peer_wall / our_wall)
-        if our_cpu:
-            rows["plinth_cpu_ms"].append(our_cpu)
-            rows["cpu_ratio"].append(peer_cpu / our_cpu)
+        rows["cpu_ratio"].append(peer_cpu / our_cpu)
     result = {"batch": batch, "threads": args.threads, "rounds": args.rounds}
-    result.update({key: spread(values) for key, values in rows.items() if values})
+    result.update({key: race.spread(values) for key, values in rows.items()})
     result["gflops"] = report.get("gflops")
     result["fraction_of_matmul_peak"] = report.get("fraction_of_matmul_peak")
     return result
@@ -140,18 +115,15 @@ def main():
     net = reference.load(args.model)
     for batch in args.batch or [1, 256]:
         result = compare_speed(net, batch)
-        ratio = result.get("cpu_ratio", result["wall_ratio"])
         result["bar"] = bars.get(batch)
-        result["passed"] = batch not in bars or ratio["median"] >= bars[batch]
+        result["passed"] = batch not in bars or result["cpu_ratio"]["median"] >= bars[batch]
         good = good and result["passed"]
         if args.json:
             print(json.dumps(result))
             continue
         print(f"batch {batch}, {args.threads} thread(s), {args.rounds} rounds; median (min .. max)")
-        for key in ("peer_wall_ms", "plinth_wall_ms", "peer_cpu_ms", "plinth_cpu_ms", "wall_ratio", "cpu_ratio"):
-            if key in result:
-                s = result[key]
-                print(f"  {key:15s} {s['median']:9.3f}  ({s['min']:.3f} .. {s['max']:.3f})")
+        keys = ("peer_wall_ms", "plinth_wall_ms", "peer_cpu_ms", "plinth_cpu_ms", "wall_ratio", "cpu_ratio")
+        race.show((key, result[key]) for key in keys)
         if batch in bars:
             print(f"  bar {bars[batch]}: {'reached' if result['passed'] else 'MISSED'}")
     return 0 if good else 1
