@@ -13,12 +13,13 @@ import time
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 
-def limit_threads(count):
-    """Has this process's pools use `count` threads that sleep while they wait; to be called before they start.
+def limit_threads(count, spin=False):
+    """Has this process's pools use `count` threads; to be called before they start.
 
-    Threads that spin while they wait would count as work, and would take the cores from whoever runs next.
+    Threads that spin while they wait would count as work, and would take the cores from whoever runs next: they
+    sleep unless `spin`.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ["OMP_WAIT_POLICY"] = "active" if spin else "passive"
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(count)
 
 
