@@ -149,14 +149,25 @@ ops::Value GraphBuilder::Constant(std::string_view name, DType dtype, std::vecto
   return {NewValue(type, ValueKind::kConstant, path)};
 }
 
-ops::Value GraphBuilder::Literal(std::string_view name, const std::vector<float>& values,
-                                 std::vector<int64_t> dims) {
-  auto tensor = std::make_shared<Tensor>(DType::kF32, dims);
+template <typename T>
+ops::Value GraphBuilder::NewLiteral(std::string_view name, DType dtype, const std::vector<T>& values,
+                                    const std::vector<int64_t>& dims) {
+  auto tensor = std::make_shared<Tensor>(dtype, dims);
   PLINTH_CHECK_EQ(tensor->size(), static_cast<int64_t>(values.size()));
-  std::copy(values.begin(), values.end(), tensor->data<float>());
-  const int id = NewValue({DType::kF32, Shape(dims.begin(), dims.end())}, ValueKind::kConstant, Path(name));
+  std::copy(values.begin(), values.end(), tensor->data<T>());
+  const int id = NewValue({dtype, Shape(dims.begin(), dims.end())}, ValueKind::kConstant, Path(name));
   graph_.values.back().literal = std::move(tensor);
   return {id};
+}
+
+ops::Value GraphBuilder::Literal(std::string_view name, const std::vector<float>& values,
+                                 std::vector<int64_t> dims) {
+  return NewLiteral(name, DType::kF32, values, dims);
+}
+
+ops::Value GraphBuilder::LiteralI32(std::string_view name, const std::vector<int32_t>& values,
+                                    std::vector<int64_t> dims) {
+  return NewLiteral(name, DType::kI32, values, dims);
 }
 
 }  // namespace plinth::graph

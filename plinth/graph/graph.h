@@ -67,11 +67,16 @@ class GraphBuilder : public ops::Builder {
   ops::Value Constant(std::string_view name, DType dtype, std::vector<int64_t> dims) override;
   ops::Value Literal(std::string_view name, const std::vector<float>& values,
                      std::vector<int64_t> dims) override;
+  ops::Value LiteralI32(std::string_view name, const std::vector<int32_t>& values,
+                        std::vector<int64_t> dims) override;
   void Fail(Status status) override;
 
  private:
   std::string Path(std::string_view name) const;
   int NewValue(ValueType type, ValueKind kind, std::string name);
+  template <typename T>
+  ops::Value NewLiteral(std::string_view name, DType dtype, const std::vector<T>& values,
+                        const std::vector<int64_t>& dims);
 
   Graph graph_;
   std::vector<std::string> scopes_;

@@ -70,5 +70,27 @@ TEST(GraphBuilder, GivesTheSameConstantOnce) {
   EXPECT_FALSE(b.Finish().ok());
 }
 
+TEST(GraphBuilder, LiteralsKeepTypeShapeAndValues) {
+  GraphBuilder b;
+  ops::Value f, i, none;
+  {
+    ops::Scope scope(b, "tables");
+    f = b.Literal("scales", {0.5f, -2.0f}, {2});
+    i = b.LiteralI32("offsets", {0, -2147483647 - 1, 2147483647, 8, 16, 24}, {2, 3});
+    none = b.LiteralI32("nothing", {}, {0});
+  }
+  EXPECT_EQ(ToString(b.type(f)), "f32[2]");
+  EXPECT_EQ(ToString(b.type(i)), "i32[2, 3]");
+  EXPECT_EQ(ToString(b.type(none)), "i32[0]");
+  const auto graph = b.Finish();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const GraphValue& offsets = graph->values[static_cast<size_t>(graph->FindValue("tables.offsets"))];
+  ASSERT_NE(offsets.literal, nullptr);
+  EXPECT_EQ(offsets.kind, ValueKind::kConstant);
+  EXPECT_EQ(offsets.literal->data<int32_t>()[1], -2147483647 - 1);
+  EXPECT_EQ(offsets.literal->data<int32_t>()[5], 24);
+  EXPECT_TRUE(graph->Weights().empty());
+}
+
 }  // namespace
 }  // namespace plinth::graph

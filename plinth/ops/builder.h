@@ -39,9 +39,12 @@ class Builder {
 
   // A constant of the model by its path relative to the current scope ("weight"); checked for shape.
   virtual Value Constant(std::string_view name, DType dtype, std::vector<int64_t> dims) = 0;
-  // A small constant given by value (a table made from the configuration).
+  // A small constant given by value (a table made from the configuration), f32 or i32.
+  // `dims` hold as many elements as there are values.
   virtual Value Literal(std::string_view name, const std::vector<float>& values,
                         std::vector<int64_t> dims) = 0;
+  virtual Value LiteralI32(std::string_view name, const std::vector<int32_t>& values,
+                           std::vector<int64_t> dims) = 0;
 
   // Keeps the first error.
   virtual void Fail(Status status) = 0;

@@ -93,6 +93,7 @@ class Plan {
   std::string WhyText() const;
 
   std::shared_ptr<Weights> weights_;
+  std::vector<std::shared_ptr<const Tensor>> literals_;  // those that steps read; the graph may be gone
   std::vector<PlannedValue> values_;
   std::vector<Step> steps_;
   std::vector<ops::OpCall> views_;

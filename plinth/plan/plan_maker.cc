@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plinth/base/digest.h"
 #include "plinth/plan/memory.h"
 
 namespace plinth::plan {
@@ -11,6 +12,12 @@ namespace {
 constexpr int64_t kLargestArena = int64_t{1} << 42;
 
 size_t At(int i) { return static_cast<size_t>(i); }
+
+StatusOr<std::string> DigestOf(const Tensor& tensor) {
+  Sha256 digest;
+  digest.Update({static_cast<const std::byte*>(tensor.raw()), static_cast<size_t>(tensor.bytes())});
+  return digest.Hex();
+}
 
 }  // namespace
 
@@ -194,6 +201,10 @@ StatusOr<ops::CpuStep> PlanMaker::MakeStep(const graph::Node& node) {
     if (value.kind != graph::ValueKind::kConstant) continue;
     PLINTH_ASSIGN_OR_RETURN(constants[i], plan_.weights_->Load(value));
     StrAppend(&names, " ", i, "=", value.name);
+    if (value.literal == nullptr) continue;
+    // Two graphs over the same weights may give one name to different literals.
+    PLINTH_ASSIGN_OR_RETURN(const std::string digest, DigestOf(*value.literal));
+    StrAppend(&names, "#", ToString(value.type), digest);
   }
   std::string kernel;
   for (const auto& [op, wanted] : options_.kernels) {
@@ -234,6 +245,7 @@ Status PlanMaker::KeepConstants() {
     if (kept_[v]) {
       PLINTH_ASSIGN_OR_RETURN(const View view, plan_.weights_->Keep(value));
       plan_.values_[v].constant = static_cast<std::byte*>(view.data);
+      if (value.literal != nullptr) plan_.literals_.push_back(value.literal);
     }
     plan_.weights_->Release(value);
   }

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "plinth/base/allocations.h"
+#include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/reshape/op.h"
 #include "plinth/ops/slice/op.h"
@@ -176,6 +177,31 @@ TEST(Plan, ReportsAMissingWeight) {
   b.Output("y", ops::Linear(b, x, b.Constant("missing.weight", DType::kF32, {4, 4})));
   auto weights = std::make_shared<Weights>(std::make_shared<MadeWeights>());
   EXPECT_EQ(Plan::Make(*b.Finish(), weights, {}).status().message(), "tensor \"missing.weight\" is missing");
+}
+
+// picked = table[index]; projected = picked table^T, the table being packed for it.
+std::shared_ptr<const Plan> PlanOfLiterals(std::shared_ptr<Weights> weights, float first) {
+  graph::GraphBuilder b;
+  const ops::Value table = b.Literal("table", {first, 2, 3, 4, 5, 6}, {3, 2});
+  const ops::Value picked = ops::Gather(b, table, b.LiteralI32("index", {2, 0, 2, 1}, {4}));
+  b.Output("picked", picked);
+  b.Output("projected", ops::Linear(b, picked, table));
+  auto plan = Plan::Make(*b.Finish(), std::move(weights), {.isa = TestIsa()});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return *plan;
+}
+
+// The graph is gone when the plans run, and both plans share weights while their tables differ.
+TEST(Plan, LiteralsOutliveTheGraphAndAreNotMixedUp) {
+  auto weights = std::make_shared<Weights>(nullptr);
+  const auto one = PlanOfLiterals(weights, 1), ten = PlanOfLiterals(weights, 10);
+  for (const auto& [plan, first] : {std::pair{one, 1.0f}, {ten, 10.0f}}) {
+    auto w = *Workspace::Make(plan, 1);
+    ASSERT_TRUE(w->Run(nullptr).ok());
+    const float* y = w->Output(0).as<float>();
+    EXPECT_EQ(std::vector<float>(y, y + 8), (std::vector<float>{5, 6, first, 2, 5, 6, 3, 4}));
+    EXPECT_EQ(w->Output(1).as<float>()[3], first * first + 4);
+  }
 }
 
 }  // namespace
