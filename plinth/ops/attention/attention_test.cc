@@ -185,6 +185,77 @@ TEST(Attention, SequenceLongerThanTheBiasIsAFault) {
   EXPECT_STREQ(keys.fault.what, "a sequence has more keys than the bias");
 }
 
+// The same numbers as a table of all pairs give the same bits, alone as in a batch, masked and causal too.
+TEST(Attention, BiasByDistanceEqualsItsTable) {
+  const int64_t rows = kOffsets.back(), longest = 600, distances = 2 * longest - 1;
+  const Fused f(rows);
+  Tensor by_distance(DType::kF32, {kHeads, distances}), table(DType::kF32, {kHeads, longest, longest});
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (int64_t i = 0; i < by_distance.size(); ++i) by_distance.data<float>()[i] = normal(random);
+  for (int64_t i = 0; i < table.size(); ++i) {
+    const int64_t head = i / (longest * longest), query = i / longest % longest, key = i % longest;
+    table.data<float>()[i] = by_distance.data<float>()[head * distances + key - query + longest - 1];
+  }
+  Tensor mask(DType::kBool, {rows});
+  for (int64_t i = 0; i < rows; ++i) mask.data<uint8_t>()[i] = i % 7 != 3;
+  const Tensor offsets = Int32(kOffsets), last = Int32({0, 258});
+  for (Isa isa : LevelsHere()) {
+    for (bool causal : {false, true}) {
+      for (bool masked : {false, true}) {
+        Options o{.causal = causal, .mask = masked ? mask.view() : View{}, .bias = table.view()};
+        StepRun all_pairs = Make(f, 0, rows, offsets, o, isa);
+        all_pairs.Go();
+        o.bias = by_distance.view();
+        StepRun distant = Make(f, 0, rows, offsets, o, isa);
+        distant.Go();
+        EXPECT_EQ(distant.fault.what, nullptr);
+        EXPECT_EQ(all_pairs.output, distant.output) << IsaName(isa) << causal << masked;
+        if (masked) {
+          o.mask.data = mask.data<uint8_t>() + 1017;
+          o.mask.dims[0] = 258;
+        }
+        StepRun alone = Make(f, 1017, 258, last, o, isa);
+        alone.Go();
+        EXPECT_EQ(Rows(distant, 1017, 258), alone.output) << IsaName(isa) << causal << masked;
+      }
+    }
+  }
+}
+
+TEST(Attention, HiddenKeysAtTheEndLeaveNoTraceInABiasByDistance) {
+  const Fused f(345);
+  Tensor bias(DType::kF32, {kHeads, 2 * 345 - 1}), mask(DType::kBool, {345});
+  for (int64_t i = 0; i < bias.size(); ++i) bias.data<float>()[i] = static_cast<float>(i % 31) / 8;
+  std::fill(mask.data<uint8_t>(), mask.data<uint8_t>() + 300, 1);
+  const Tensor own = Int32({0, 300}), all = Int32({0, 345});
+  for (Isa isa : LevelsHere()) {
+    StepRun plain = Make(f, 0, 300, own, {.bias = bias.view()}, isa);
+    plain.Go();
+    StepRun hidden = Make(f, 0, 345, all, {.mask = mask.view(), .bias = bias.view()}, isa);
+    hidden.Go();
+    EXPECT_EQ(plain.output, Rows(hidden, 0, 300)) << IsaName(isa);
+  }
+}
+
+TEST(Attention, SequenceLongerThanTheBiasByDistanceIsAFault) {
+  const Fused f(20);
+  const Tensor offsets = Int32({0, 5, 16, 20}), few = Int32({0, 1, 2, 3});
+  Tensor bias(DType::kF32, {1, 19});
+  StepRun run = Make(f, 0, 20, offsets, {.bias = bias.view()}, Isa::kV2);
+  run.Go();
+  EXPECT_EQ(ToStatus(AttentionSpec(), run.fault).message(),
+            "attention: a sequence has more queries than the bias (value 11 at position 1)");
+  const std::vector<float> y = run.Values<float>();
+  for (int64_t i = 0; i < 20 * kWidth; ++i) {
+    EXPECT_EQ(y[static_cast<size_t>(i)] == 0, i / kWidth >= 5 && i / kWidth < 16) << i;
+  }
+  StepRun keys = Make(f, 0, 20, few, {.bias = bias.view(), .kv_offsets = offsets.view()}, Isa::kV2);
+  keys.Go();
+  EXPECT_EQ(ToStatus(AttentionSpec(), keys.fault).message(),
+            "attention: a sequence has more keys than the bias (value 11 at position 1)");
+}
+
 TEST(Attention, RowsThatSeeNothingAreZeros) {
   const Fused f(6);
   const Tensor offsets = Int32({0, 3});

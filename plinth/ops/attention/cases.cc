@@ -45,6 +45,8 @@ Case Finish(std::string name, Draft d) {
 }
 
 InputCase Bias(int64_t heads, int64_t queries, int64_t keys) { return {.dims = {heads, queries, keys}}; }
+// A bias by distance for sequences of up to `longest` rows.
+InputCase Distance(int64_t heads, int64_t longest) { return {.dims = {heads, 2 * longest - 1}}; }
 
 std::vector<double> Repeat(int64_t n, double (*f)(int64_t)) {
   std::vector<double> v(static_cast<size_t>(n));
@@ -99,6 +101,48 @@ void AddHeadsAndScale(std::vector<Case>* cases) {
       .dims = {1, 3, 2}, .fill = Fill::kValues, .values = {-INFINITY, 0, -INFINITY, -INFINITY, -INFINITY, 1}};
   cases->push_back(
       Finish("bias_minus_infinity", {.queries = 3, .keys = 2, .kv_offsets = {0, 2}, .bias = hard}));
+}
+
+void AddDistances(std::vector<Case>* cases) {
+  for (int64_t n : {1, 2, 15, 16, 17, 33, 48, 65, 129}) {
+    cases->push_back(
+        Finish(StrCat("distance", n), {.queries = n, .keys = n, .bias = Distance(2, n), .scale = 1}));
+  }
+  cases->push_back(Finish("distance_longer", {.ragged = true, .bias = Distance(2, 71)}));
+  cases->push_back(Finish("distance_shared", {.ragged = true, .bias = Distance(1, 20)}));
+  cases->push_back(Finish("distance_grouped",
+                          {.heads = 6, .kv_heads = 2, .ragged = true, .bias = Distance(6, 20), .scale = 1}));
+  cases->push_back(
+      Finish("distance_mask", {.ragged = true, .mask = {.fill = Fill::kMask}, .bias = Distance(2, 20)}));
+  cases->push_back(
+      Finish("distance_mask_causal",
+             {.ragged = true, .mask = {.fill = Fill::kMask}, .bias = Distance(2, 23), .causal = true}));
+  // Distances are counted from the first key, although the queries are the last rows.
+  cases->push_back(Finish("distance_causal_cache", {.queries = 5,
+                                                    .keys = 50,
+                                                    .q_offsets = {0, 1, 5},
+                                                    .kv_offsets = {0, 30, 50},
+                                                    .bias = Distance(2, 30),
+                                                    .causal = true}));
+  cases->push_back(Finish("distance_cross", {.queries = 29,
+                                             .keys = 40,
+                                             .q_offsets = {0, 20, 23, 29},
+                                             .kv_offsets = {0, 17, 17, 40},
+                                             .bias = Distance(2, 23)}));
+  cases->push_back(
+      Finish("distance_no_sequence", {.queries = 0, .keys = 0, .q_offsets = {0}, .bias = Distance(2, 1)}));
+  // Query tiles and blocks of keys behind the first.
+  cases->push_back(Finish("distance_long", {.queries = 300,
+                                            .keys = 600,
+                                            .q_offsets = {0, 300},
+                                            .kv_offsets = {0, 600},
+                                            .mask = {.fill = Fill::kMask},
+                                            .bias = Distance(2, 600)}));
+  for (Fill fill : {Fill::kSpecial, Fill::kWide}) {
+    InputCase hard = Distance(2, 20);
+    hard.fill = fill;
+    cases->push_back(Finish(fill == Fill::kWide ? "distance_wide" : "distance_special", {.bias = hard}));
+  }
 }
 
 void AddHiddenKeys(std::vector<Case>* cases) {
@@ -199,12 +243,16 @@ void AddFaults(std::vector<Case>* cases) {
       "behind the last row (value 31 at position 1)");
   add("bias_queries", {.bias = Bias(2, 19, 20)}, "more queries than the bias (value 20 at position 0)");
   add("bias_keys", {.bias = Bias(1, 20, 19)}, "more keys than the bias (value 20 at position 0)");
+  add("distance_queries", {.bias = Distance(2, 19)}, "more queries than the bias (value 20 at position 0)");
+  add("distance_keys", {.queries = 19, .keys = 20, .kv_offsets = {0, 20}, .bias = Distance(1, 19)},
+      "more keys than the bias (value 20 at position 0)");
 }
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   AddSizes(&cases);
   AddHeadsAndScale(&cases);
+  AddDistances(&cases);
   AddHiddenKeys(&cases);
   AddCross(&cases);
   AddValues(&cases);
@@ -244,7 +292,17 @@ std::vector<Refusal> Refusals() {
        {q, q, q, at, none, none, ValueType{DType::kF32, {3, 5, 5}}},
        two,
        "f32 [1 or 2, queries, keys]"},
-      {"bias_rank", {q, q, q, at, none, none, ValueType{DType::kF32, {5, 5}}}, two, "f32 [1 or 2"},
+      {"bias_rank", {q, q, q, at, none, none, ValueType{DType::kF32, {9}}}, two, "f32 [1 or 2"},
+      {"distance_heads",
+       {q, q, q, at, none, none, ValueType{DType::kF32, {5, 9}}},
+       two,
+       "bias is f32[5, 9]; f32 [1 or 2, queries, keys], or [1 or 2, an odd number] by distance, is needed"},
+      {"distance_even", {q, q, q, at, none, none, ValueType{DType::kF32, {2, 8}}}, two, "an odd number"},
+      {"distance_none", {q, q, q, at, none, none, ValueType{DType::kF32, {2, 0}}}, two, "an odd number"},
+      {"distance_named",
+       {q, q, q, at, none, none, ValueType{DType::kF32, {2, Dim::Named("distances")}}},
+       two,
+       "an odd number"},
   };
 }
 
@@ -278,7 +336,9 @@ void RowLimit(const OpCall& call, const RefIo& io, int64_t h, int64_t q_row, int
     }
     if (call.has(6)) {
       const RefTensor& b = io.in[6];
-      bias = b.data[((b.dims[0] == 1 ? 0 : h) * b.dims[1] + i) * b.dims[2] + j];
+      const int64_t own = b.dims[0] == 1 ? 0 : h;
+      bias = b.dims.size() == 3 ? b.data[(own * b.dims[1] + i) * b.dims[2] + j]
+                                : b.data[own * b.dims[1] + (b.dims[1] - 1) / 2 + j - i];
     }
     s = s * scale + bias;
     if (s == -INFINITY) continue;  // weight 0, exactly
@@ -342,7 +402,7 @@ const OpChecks& AttentionChecks() {
           "empty sequences, rows of nobody, tiles that straddle pieces; hidden keys that hold NaN; rows that "
           "see nothing; a maximum that rises or falls from block to block, a first block of -infinity; "
           "shared "
-          "key heads, biases with and without heads, scale 1; strided and misaligned inputs.",
+          "key heads, biases with and without heads and by distance, scale 1; strided and misaligned inputs.",
       .reference = AttentionReference,
       .cases = Cases,
       .refusals = Refusals,

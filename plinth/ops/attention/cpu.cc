@@ -15,7 +15,7 @@ struct Sequence {
   const float *q, *k, *v;  // the head's first element in the sequence's first row
   int64_t q_stride, k_stride, v_stride;
   const uint8_t* mask;  // of the sequence's keys, or nullptr
-  const float* bias;    // row 0 of the head, or nullptr
+  const float* bias;    // that of the head's query 0 and key 0, or nullptr; keys lie side by side
   int64_t bias_stride;
   int64_t queries, keys;
   int64_t first, last;  // query rows
@@ -229,15 +229,22 @@ bool MakeSequence(const CpuArgs& args, const AttentionParams& params, int64_t he
   s->bias_stride = 0;
   if (params.has_bias) {
     const View& bias = args.in[6];
-    if (s->queries > bias.dims[1] || s->keys > bias.dims[2]) {
-      const bool query = s->queries > bias.dims[1];
+    const int64_t longest = (bias.dims[1] + 1) / 2;
+    const int64_t most_queries = params.bias_by_distance ? longest : bias.dims[1];
+    const int64_t most_keys = params.bias_by_distance ? longest : bias.dims[2];
+    if (s->queries > most_queries || s->keys > most_keys) {
+      const bool query = s->queries > most_queries;
       Report(args,
              query ? "a sequence has more queries than the bias" : "a sequence has more keys than the bias",
              query ? s->queries : s->keys, b);
       return false;
     }
-    s->bias_stride = bias.strides[1];
     s->bias = static_cast<const float*>(bias.data) + (bias.dims[0] == 1 ? 0 : head) * bias.strides[0];
+    s->bias_stride = bias.strides[1];
+    if (params.bias_by_distance) {
+      s->bias += longest - 1;
+      s->bias_stride = -1;
+    }
   }
   return true;
 }

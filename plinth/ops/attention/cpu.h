@@ -18,7 +18,7 @@ struct AttentionParams {
   int64_t heads, kv_heads;
   int64_t dim, value_dim;  // of one head
   float scale;
-  bool causal, has_kv_offsets, has_mask, has_bias;
+  bool causal, has_kv_offsets, has_mask, has_bias, bias_by_distance;
 };
 
 // Where the parts of the scratch memory begin, in floats; each starts a cache line.

@@ -11,7 +11,8 @@ const OpSpec& AttentionSpec();
 struct AttentionOptions {
   Value kv_offsets = kNone;  // i32 [B+1], the rows of k and v; default: those of the queries
   Value key_mask = kNone;    // bool or u8 [Tk]; a key is visible where it is not 0
-  Value bias = kNone;        // f32 [1 or heads, Lq, Lk], added to the scaled scores; see below
+  Value bias = kNone;        // f32 [1 or heads, Lq, Lk] or [1 or heads, 2 L - 1], added to the scaled
+                             // scores; see below
   int64_t kv_heads = 0;      // divides heads: that many queries share a key head; 0: heads
   double scale = 0;          // factor of the scores; 0: 1/sqrt(D). "No scale" is 1.
   bool causal = false;
@@ -25,9 +26,11 @@ struct AttentionOptions {
 // Offsets start at 0 and do not decrease; rows behind the last one belong to nobody, and queries among
 // them become zeros. Anything else is a fault, and the output is zeros.
 // causal: the queries are the last rows of their sequence, so query i of Lq sees keys 0 .. i + Lk - Lq.
-// bias[h][i][j] belongs to query i and key j counted inside the sequence; a sequence longer than the
-// bias is a fault, and its rows become zeros. The bias is a number, not a mask: a row whose visible
-// scores are all -infinity, or hold a NaN or +infinity, is NaN, as in softmax.
+// A bias of rank 3 has bias[h][i][j] for query i and key j, one of rank 2 goes by distance and has
+// bias[h][j - i + L - 1] for them, i and j counted from the sequence's first query and key, causal or not.
+// A sequence longer than the bias (L queries or keys where it goes by distance) is a fault, and its rows
+// become zeros. The bias is a number, not a mask: a row whose visible scores are all -infinity, or hold a
+// NaN or +infinity, is NaN, as in softmax.
 // A hidden key (masked, or in the causal future) has no influence whatever it holds, NaN included. A row
 // without a visible key is zeros (PyTorch gives NaN).
 // A row's bits depend on its own sequence alone, not on the batch, on hidden keys or on threads.

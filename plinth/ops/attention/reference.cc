@@ -4,6 +4,20 @@
 
 namespace plinth::ops {
 
+namespace {
+
+// The bias of query i and key j of a sequence, for head h.
+double BiasOf(const RefTensor& bias, int64_t h, int64_t i, int64_t j) {
+  const int64_t own = bias.dims[0] == 1 ? 0 : h;
+  if (bias.dims.size() == 2) {
+    const int64_t longest = (bias.dims[1] + 1) / 2;
+    return bias.data[own * bias.dims[1] + j - i + longest - 1];
+  }
+  return bias.data[(own * bias.dims[1] + i) * bias.dims[2] + j];
+}
+
+}  // namespace
+
 // Plain loops over the definition; visible keys alone enter maximum, sum and mix.
 void AttentionReference(const OpCall& call, RefIo& io) {
   const RefTensor &q = io.in[0], &k = io.in[1], &v = io.in[2];
@@ -32,10 +46,7 @@ void AttentionReference(const OpCall& call, RefIo& io) {
             score += q.data[(q0 + i) * q.dims[1] + h * d + c] * k.data[(k0 + j) * k.dims[1] + g * d + c];
           }
           score *= scale;
-          if (call.has(6)) {
-            const RefTensor& bias = io.in[6];
-            score += bias.data[((bias.dims[0] == 1 ? 0 : h) * bias.dims[1] + i) * bias.dims[2] + j];
-          }
+          if (call.has(6)) score += BiasOf(io.in[6], h, i, j);
           visible.push_back(j);
           weights.push_back(score);
           if (score > top) top = score;

@@ -58,6 +58,9 @@ Status CheckOffsetTypes(const OpCall& call) {
   return absl::OkStatus();
 }
 
+// Whether the extent is an odd number whatever the run.
+bool SurelyOdd(const Dim& d) { return d.scale() % 2 == 0 && d.offset() % 2 != 0; }
+
 Status CheckMaskAndBias(const OpCall& call) {
   const Dim keys = call.in(kK).shape[0];
   if (call.has(kMask)) {
@@ -69,10 +72,12 @@ Status CheckMaskAndBias(const OpCall& call) {
   }
   if (call.has(kBias)) {
     const ValueType& bias = call.in(kBias);
-    if (bias.dtype != DType::kF32 || bias.shape.size() != 3 ||
+    const bool ranked = bias.shape.size() == 3 || (bias.shape.size() == 2 && SurelyOdd(bias.shape[1]));
+    if (bias.dtype != DType::kF32 || !ranked ||
         (bias.shape[0] != Dim(1) && bias.shape[0] != Dim(Heads(call)))) {
-      return Refuse(call, StrCat("bias is ", ToString(bias), "; f32 [1 or ", Heads(call),
-                                 ", queries, keys] is needed"));
+      return Refuse(
+          call, StrCat("bias is ", ToString(bias), "; f32 [1 or ", Heads(call), ", queries, keys], or [1 or ",
+                       Heads(call), ", an odd number] by distance, is needed"));
     }
   }
   return absl::OkStatus();
@@ -108,6 +113,7 @@ Params ParamsOf(const OpCall& call) {
   p.has_kv_offsets = call.has(kKvOffsets);
   p.has_mask = call.has(kMask);
   p.has_bias = call.has(kBias);
+  p.bias_by_distance = p.has_bias && call.in(kBias).shape.size() == 2;
   return Params::Of(p);
 }
 
