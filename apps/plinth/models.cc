@@ -34,12 +34,12 @@ StatusOr<Sheet> Read(const std::string& folder) {
     sheet.parameters += tensor.size();
     sheet.weight_bytes += tensor.bytes;
   }
-  std::vector<int64_t> extents;
-  for (const std::string& name : session->plan().dimensions()) {
-    PLINTH_ASSIGN_OR_RETURN(const int64_t extent, Resolve(Dim::Named(name), session->model().Capacity(1)));
-    extents.push_back(extent);
-  }
-  sheet.flops = session->plan().CostAt(extents).flops;
+  const std::vector<double> full(static_cast<size_t>(sheet.info.context_length), 1.0);
+  const engine::Group group{{{full, {}}}, 1};
+  PLINTH_ASSIGN_OR_RETURN(
+      const ops::Cost cost,
+      session->PassCost({&group, 1}, {.horizon = sheet.info.horizon, .levels = sheet.info.levels}));
+  sheet.flops = cost.flops;
   return sheet;
 }
 

@@ -42,7 +42,9 @@ StatusOr<int> Explain(const Options& o) {
   }
   const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
   const int64_t passes = (horizon + info.horizon - 1) / info.horizon;
-  PLINTH_ASSIGN_OR_RETURN(const auto plan, session->MakePlan(o.batch, {}, /*fuse=*/true, /*profile=*/false));
+  const int64_t tokens = session->model().Tokens(o.context == 0 ? info.context_length : o.context,
+                                                 std::min(horizon, info.horizon));
+  PLINTH_ASSIGN_OR_RETURN(const auto plan, session->MakePlan({.size = {o.batch, o.batch * tokens}}));
   const ops::Cost cost = plan->CostAt(plan->capacity());
   std::string out;
   if (o.json) {

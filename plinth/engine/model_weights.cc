@@ -21,14 +21,14 @@ StatusOr<std::shared_ptr<ModelWeights>> ModelWeights::Open(const std::string& fo
   return std::shared_ptr<ModelWeights>(new ModelWeights(std::move(opened)));
 }
 
-Status ModelWeights::Check(const graph::Graph& graph) const {
+Status ModelWeights::Check(const graph::Graph& graph, const std::vector<std::string>& ignored) const {
   std::vector<formats::ExpectedTensor> expected;
   for (const int v : graph.Weights()) {
     const graph::GraphValue& value = graph.values[static_cast<size_t>(v)];
     PLINTH_ASSIGN_OR_RETURN(std::vector<int64_t> dims, Resolve(value.type.shape, {}));
     expected.push_back({value.name, std::move(dims)});
   }
-  return formats::CheckTensors(expected, folder_.weights());
+  return formats::CheckTensors(expected, folder_.weights(), ignored);
 }
 
 StatusOr<View> ModelWeights::Load(const std::string& name, const ValueType& type) {

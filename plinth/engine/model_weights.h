@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "plinth/formats/model_folder.h"
 #include "plinth/graph/graph.h"
@@ -18,9 +19,9 @@ class ModelWeights : public plan::WeightSource {
   static StatusOr<std::shared_ptr<ModelWeights>> Open(const std::string& folder);
 
   const formats::ModelFolder& folder() const { return folder_; }
-  // Every weight of the graph is there with its shape, and there is nothing else.
+  // Every weight of the graph is there with its shape, and there is nothing else but what `ignored` names.
   // Error: InvalidArgument naming what is missing, extra, or of another shape.
-  Status Check(const graph::Graph& graph) const;
+  Status Check(const graph::Graph& graph, const std::vector<std::string>& ignored) const;
 
   // Further error: DataLoss for a weight that is not finite, naming tensor and element.
   StatusOr<View> Load(const std::string& name, const ValueType& type) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plinth/engine/rollout.h"
 #include "plinth/graph/fuse_linear.h"
 #include "plinth/graph/gather_early.h"
 #include "plinth/series/quantiles.h"
@@ -9,42 +10,27 @@
 namespace plinth::engine {
 namespace {
 
-// Few enough that the widest activations of small models stay in a core's second-level cache, enough that
-// products run at their full rate.
-constexpr int64_t kSeriesPerRun = 8;
+// Few enough that activations of small models stay in a core's second-level cache, enough that products run
+// at their full rate.
+constexpr int64_t kTokensPerRun = 640;
+// Short series are many to a run; what they need beside tokens must stay small too.
+constexpr int64_t kRowsPerRun = 64;
 
 constexpr int64_t kLargestHorizon = 1 << 20;
 
-// Series whose quantiles one piece of work interpolates.
-constexpr int64_t kSeriesPerPiece = 16;
+// Forecast values of the network that are in memory at once; a larger batch is done in parts.
+constexpr int64_t kValuesAtOnce = 4 << 20;
 
-using Window = std::span<const double>;
-
-Window Tail(Window y, int64_t most) {
-  const size_t keep = std::min(y.size(), static_cast<size_t>(most));
-  return y.subspan(y.size() - keep);
-}
-
-// Whether the network's outputs (dense f32) are finite throughout.
-bool AllFinite(absl::Span<const View> outputs) {
-  float sum = 0;  // x - x is 0 for finite x and NaN else
-  for (const View& v : outputs) {
-    const float* x = v.as<float>();
-    for (int64_t i = 0, n = v.size(); i < n; ++i) sum += x[i] - x[i];
-  }
-  return sum == 0;
-}
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-// What one thread works with.
-struct Session::Worker {
-  std::unique_ptr<plan::Workspace> workspace;
-  std::unique_ptr<models::Codec> codec;
-  std::vector<View> inputs;      // at full capacity
-  std::vector<View> outputs;     // of the current run
-  std::vector<int64_t> extents;  // in the model's order
-  std::vector<int64_t> ordered;  // in the plan's order
+// Everything of one pass of the model.
+struct Session::Pass {
+  const std::vector<Unit>& units;
+  int64_t steps;
+  std::span<double> quantiles;  // [rows][steps][levels]
+  bool (*cancelled)();
 };
 
 Session::Session() = default;
@@ -52,112 +38,188 @@ Session::~Session() = default;
 
 StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& folder, const Context& context,
                                                  const SessionOptions& options) {
-  auto session = std::unique_ptr<Session>(new Session);
-  session->context_ = &context;
-  session->options_ = options;
-  if (session->options_.series_per_run == 0) session->options_.series_per_run = kSeriesPerRun;
-  PLINTH_ASSIGN_OR_RETURN(session->weights_, ModelWeights::Open(folder));
-  PLINTH_ASSIGN_OR_RETURN(session->model_, models::MakeModel(session->folder().config()));
-  session->model_dimensions_ = session->model_->dimensions();
+  PLINTH_ASSIGN_OR_RETURN(auto files, ModelWeights::Open(folder));
+  PLINTH_ASSIGN_OR_RETURN(const auto model, models::MakeModel(files->folder().config()));
   graph::GraphBuilder builder;
-  session->model_->Build(builder);
-  PLINTH_ASSIGN_OR_RETURN(session->graph_, builder.Finish());
-  PLINTH_RETURN_IF_ERROR(session->weights_->Check(session->graph_));
-  session->packed_ = std::make_shared<plan::Weights>(session->weights_);
-  PLINTH_ASSIGN_OR_RETURN(session->plan_, session->MakePlan(session->options_.series_per_run, {},
-                                                            /*fuse=*/true, /*profile=*/false));
+  model->Build(builder, {.grouped = true, .published = true});
+  PLINTH_ASSIGN_OR_RETURN(const graph::Graph published, builder.Finish());
+  PLINTH_RETURN_IF_ERROR(files->Check(published, model->IgnoredWeights()));
+  PLINTH_ASSIGN_OR_RETURN(auto session,
+                          Make(files->folder().name(), files->folder().config(), files, context, options));
+  session->where_ = files->folder().path();
+  session->files_ = std::move(files);
   return session;
 }
 
-StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(int64_t series,
-                                                              const std::vector<std::string>& observe,
-                                                              bool fuse, bool profile) const {
-  plan::PlanOptions options{.capacity = model_->Capacity(series),
-                            .isa = context_->isa,
-                            .observe = observe,
-                            .profile = profile,
-                            .kernels = options_.kernels};
-  if (!fuse) return plan::Plan::Make(graph_, packed_, options);
-  return plan::Plan::Make(graph::GatherEarly(graph::FuseLinear(graph_), options.capacity), packed_, options);
+StatusOr<std::unique_ptr<Session>> Session::Make(std::string name, const formats::Config& config,
+                                                 std::shared_ptr<plan::WeightSource> weights,
+                                                 const Context& context, const SessionOptions& options) {
+  auto session = std::unique_ptr<Session>(new Session);
+  session->name_ = session->where_ = std::move(name);
+  session->context_ = &context;
+  session->options_ = options;
+  PLINTH_ASSIGN_OR_RETURN(session->model_, models::MakeModel(config));
+  session->packed_ = std::make_shared<plan::Weights>(std::move(weights));
+  const models::ModelInfo& info = session->model_->info();
+  const int64_t tokens = options.tokens_per_run == 0 ? kTokensPerRun : options.tokens_per_run;
+  const RunSize size =
+      session->SizeFor(std::max(tokens, session->model_->Tokens(info.context_length, info.horizon)));
+  PLINTH_ASSIGN_OR_RETURN(session->alone_, session->MakePool(/*grouped=*/false, size));
+  return session;
 }
 
-Status Session::MakeWorkers() {
+// A run of `tokens` tokens takes as many rows as the shortest ones would make of them, within reason.
+RunSize Session::SizeFor(int64_t tokens) const {
+  const int64_t shortest = std::max<int64_t>(model_->Tokens(1, model_->info().stride), 1);
+  return {std::min(kRowsPerRun, tokens / shortest), tokens};
+}
+
+Session::Unit Session::MakeUnit(std::span<const models::Row> rows, int64_t first, int64_t steps) const {
+  Unit unit{.rows = rows, .first = first};
+  for (const models::Row& row : rows) {
+    unit.tokens += model_->Tokens(static_cast<int64_t>(row.past.size()), steps);
+  }
+  const RunSize& ordinary = alone_->size;
+  const bool large = unit.tokens > ordinary.tokens || static_cast<int64_t>(rows.size()) > ordinary.rows;
+  if (rows.size() > 1) unit.kind = large ? Unit::Kind::kLarge : Unit::Kind::kGrouped;
+  return unit;
+}
+
+StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(const PlanRequest& request) const {
+  graph::GraphBuilder builder;
+  model_->Build(builder, request.variant);
+  PLINTH_ASSIGN_OR_RETURN(graph::Graph graph, builder.Finish());
+  const plan::PlanOptions options{.capacity = model_->Capacity(request.size.rows, request.size.tokens),
+                                  .isa = context_->isa,
+                                  .observe = request.observe,
+                                  .profile = request.profile,
+                                  .kernels = options_.kernels};
+  if (request.fuse) graph = graph::GatherEarly(graph::FuseLinear(graph), options.capacity);
+  return plan::Plan::Make(graph, packed_, options);
+}
+
+StatusOr<std::unique_ptr<Session::Pool>> Session::MakePool(bool grouped, RunSize size) const {
+  auto pool = std::make_unique<Pool>();
+  pool->size = size;
+  PLINTH_ASSIGN_OR_RETURN(
+      pool->plan, MakePlan({.variant = {.grouped = grouped, .published = options_.published}, .size = size}));
+  return pool;
+}
+
+// Beyond an ordinary run sizes double, so that there are few plans.
+StatusOr<Session::Pool*> Session::GroupedPool(RunSize size) {
+  RunSize fits = alone_->size;
+  while (fits.tokens < size.tokens) fits.tokens *= 2;
+  while (fits.rows < size.rows) fits.rows *= 2;
+  std::unique_ptr<Pool>& pool = grouped_[{fits.tokens, fits.rows}];
+  if (pool == nullptr) {
+    PLINTH_ASSIGN_OR_RETURN(pool, MakePool(/*grouped=*/true, fits));
+    pool->ordinary = fits.tokens == alone_->size.tokens && fits.rows == alone_->size.rows;
+  }
+  return pool.get();
+}
+
+Status Session::AddRunners(Pool& pool) {
   const int count = context_->threads->count();
-  while (workers_.size() < static_cast<size_t>(count)) {
-    auto worker = std::make_unique<Worker>();
-    // The first one also runs a lone series on all threads.
-    PLINTH_ASSIGN_OR_RETURN(worker->workspace, plan::Workspace::Make(plan_, workers_.empty() ? count : 1));
-    worker->codec = model_->MakeCodec(options_.series_per_run, context_->isa);
-    for (size_t i = 0; i < plan_->inputs().size(); ++i) worker->inputs.push_back(worker->workspace->Input(i));
-    worker->outputs.resize(plan_->outputs().size());
-    worker->extents.resize(model_->dimensions().size());
-    worker->ordered.resize(plan_->dimensions().size());
-    workers_.push_back(std::move(worker));
+  const size_t wanted = pool.ordinary ? static_cast<size_t>(count) : 1;
+  while (pool.runners.size() < wanted) {
+    // The first one also runs a lone group on all threads.
+    PLINTH_ASSIGN_OR_RETURN(auto runner, Runner::Make(*model_, pool.plan, pool.size, context_->isa,
+                                                      pool.runners.empty() ? count : 1));
+    pool.runners.push_back(std::move(runner));
   }
   return absl::OkStatus();
 }
 
-Status Session::RunChunk(Worker& worker, std::span<const Window> windows, std::span<double> quantiles,
-                         Threads* threads) {
-  worker.codec->Begin(worker.inputs);
-  for (const Window& window : windows) worker.codec->Add(window);
-  worker.codec->Extents(worker.extents);
-  const auto& names = model_dimensions_;
-  for (size_t i = 0; i < worker.ordered.size(); ++i) {
-    const size_t at =
-        static_cast<size_t>(std::find(names.begin(), names.end(), plan_->dimensions()[i]) - names.begin());
-    worker.ordered[i] = worker.extents[at];
+void Session::Cut(const std::vector<Unit>& units, size_t begin, size_t end, Pool* pool,
+                  std::vector<Chunk>* chunks) const {
+  if (begin == end) return;
+  const int64_t threads = context_->threads->count();
+  int64_t tokens = 0;
+  for (size_t i = begin; i < end; ++i) tokens += units[i].tokens;
+  // At least one run for each thread, all threads equally often, and runs of nearly equal size.
+  int64_t parts = std::max(CeilDiv(tokens, pool->size.tokens), threads);
+  parts = std::min(CeilDiv(parts, threads) * threads, static_cast<int64_t>(end - begin));
+  int64_t sum = 0, part = 1, rows = 0, taken = 0;  // rows and tokens of the chunk; tokens of all so far
+  size_t first = begin;
+  for (size_t i = begin; i < end; ++i) {
+    const int64_t more = units[i].tokens, more_rows = static_cast<int64_t>(units[i].rows.size());
+    const bool full = sum + more > pool->size.tokens || rows + more_rows > pool->size.rows;
+    if (i > first && (full || (taken + more / 2) * parts >= tokens * part)) {
+      chunks->push_back({pool, first, i});
+      first = i;
+      sum = rows = 0;
+      part = std::max(part + 1, taken * parts / tokens + 1);
+    }
+    sum += more, rows += more_rows, taken += more;
   }
-  PLINTH_RETURN_IF_ERROR(worker.workspace->SetExtents(worker.ordered));
-  PLINTH_RETURN_IF_ERROR(worker.workspace->Run(threads));
-  for (size_t i = 0; i < worker.outputs.size(); ++i) worker.outputs[i] = worker.workspace->Output(i);
-  if (!AllFinite(worker.outputs)) {
-    return absl::DataLossError(StrCat(folder().path(),
-                                      ": the network gave a value that is not finite, which it "
-                                      "never does with sound weights; the file is damaged"));
-  }
-  const size_t each = quantiles.size() / windows.size();
-  for (size_t i = 0; i < windows.size(); ++i) {
-    worker.codec->Read(worker.outputs, static_cast<int64_t>(i), quantiles.subspan(i * each, each));
+  chunks->push_back({pool, first, end});
+}
+
+Status Session::RunChunk(const Pass& pass, const Chunk& chunk, Runner& runner, Threads* threads) {
+  runner.Begin(pass.steps);
+  for (size_t i = chunk.begin; i < chunk.end; ++i) runner.Add(pass.units[i].rows);
+  if (Status status = runner.Compute(threads); !status.ok()) return Prepend(status, where_);
+  const size_t each = static_cast<size_t>(pass.steps) * model_->info().levels.size();
+  int64_t row = 0;
+  for (size_t i = chunk.begin; i < chunk.end; ++i) {
+    const Unit& unit = pass.units[i];
+    for (size_t r = 0; r < unit.rows.size(); ++r, ++row) {
+      runner.Read(row, pass.quantiles.subspan((static_cast<size_t>(unit.first) + r) * each, each));
+    }
   }
   return absl::OkStatus();
 }
 
-Status Session::Pass(std::span<const Window> windows, std::span<double> quantiles, bool (*cancelled)()) {
-  const int64_t count = static_cast<int64_t>(windows.size());
-  const int64_t per_run = options_.series_per_run;
+StatusOr<Session::Chunks> Session::CutAll(const std::vector<Unit>& units) {
+  const auto end_of = [&](Unit::Kind kind) {  // units are sorted by kind
+    const auto at =
+        std::partition_point(units.begin(), units.end(), [&](const Unit& u) { return u.kind <= kind; });
+    return static_cast<size_t>(at - units.begin());
+  };
+  const size_t alone = end_of(Unit::Kind::kAlone), grouped = end_of(Unit::Kind::kGrouped);
+  Chunks chunks;
+  Cut(units, 0, alone, alone_.get(), &chunks.all);
+  if (grouped > alone) {
+    PLINTH_ASSIGN_OR_RETURN(Pool * pool, GroupedPool(alone_->size));
+    Cut(units, alone, grouped, pool, &chunks.all);
+  }
+  chunks.ordinary = chunks.all.size();
+  for (size_t i = grouped; i < units.size(); ++i) {
+    PLINTH_ASSIGN_OR_RETURN(Pool * pool,
+                            GroupedPool({static_cast<int64_t>(units[i].rows.size()), units[i].tokens}));
+    chunks.all.push_back({pool, i, i + 1});
+  }
+  for (const Chunk& chunk : chunks.all) PLINTH_RETURN_IF_ERROR(AddRunners(*chunk.pool));
+  return chunks;
+}
+
+Status Session::RunPass(const Pass& pass) {
+  PLINTH_ASSIGN_OR_RETURN(const Chunks chunks, CutAll(pass.units));
   Threads& threads = *context_->threads;
-  std::lock_guard lock(mutex_);
-  PLINTH_RETURN_IF_ERROR(MakeWorkers());
-  // At least one run for each thread, and runs of nearly equal size.
-  const int64_t chunks = std::max((count + per_run - 1) / per_run, std::min<int64_t>(count, threads.count()));
-  const size_t each = count == 0 ? 0 : quantiles.size() / windows.size();
   std::mutex error_mutex;
   Status error;
-  const auto run = [&](int64_t chunk, int worker, Threads* inside) {
-    Status status;
-    if (cancelled != nullptr && cancelled()) {
-      status = absl::CancelledError("interrupted");
-    } else {
-      const size_t begin = static_cast<size_t>(count * chunk / chunks);
-      const size_t end = static_cast<size_t>(count * (chunk + 1) / chunks);
-      status = RunChunk(*workers_[static_cast<size_t>(worker)], windows.subspan(begin, end - begin),
-                        quantiles.subspan(begin * each, (end - begin) * each), inside);
-    }
+  const auto run = [&](size_t i, int worker, Threads* inside) {
+    const Chunk& chunk = chunks.all[i];
+    Status status = pass.cancelled != nullptr && pass.cancelled()
+                        ? absl::CancelledError("interrupted")
+                        : RunChunk(pass, chunk, *chunk.pool->runners[static_cast<size_t>(worker)], inside);
     if (status.ok()) return;
-    std::lock_guard error_lock(error_mutex);
+    std::lock_guard lock(error_mutex);
     if (error.ok()) error = std::move(status);
   };
-  if (chunks == 1) {
-    run(0, 0, &threads);
-  } else {
-    threads.For(chunks, [&](int64_t chunk, int worker) { run(chunk, worker, nullptr); });
+  const bool side_by_side = chunks.ordinary > 1;
+  if (side_by_side) {
+    threads.For(static_cast<int64_t>(chunks.ordinary),
+                [&](int64_t i, int worker) { run(static_cast<size_t>(i), worker, nullptr); });
+  }
+  for (size_t i = side_by_side ? chunks.ordinary : 0; i < chunks.all.size() && error.ok(); ++i) {
+    run(i, 0, &threads);
   }
   return error;
 }
 
-StatusOr<std::vector<Forecast>> Session::Run(std::span<const Window> series, const ForecastRequest& request,
-                                             bool (*cancelled)()) {
+Status Session::CheckRequest(std::span<const Group> groups, const ForecastRequest& request) const {
   const models::ModelInfo& info = model_->info();
   if (request.horizon < 1 || request.horizon > kLargestHorizon) {
     return absl::InvalidArgumentError(
@@ -167,49 +229,152 @@ StatusOr<std::vector<Forecast>> Session::Run(std::span<const Window> series, con
     return absl::InvalidArgumentError(StrCat("the context is ", request.context, "; ", info.family,
                                              " takes up to ", info.context_length, " steps"));
   }
-  PLINTH_ASSIGN_OR_RETURN(const std::vector<double> levels, series::NormaliseQuantiles(request.levels));
-  const series::QuantileMap map(info.levels, levels);
-  const size_t native = info.levels.size(), wanted = levels.size();
-  const size_t step = static_cast<size_t>(info.horizon), horizon = static_cast<size_t>(request.horizon);
-  const size_t rounds = (horizon + step - 1) / step;
-
-  std::vector<Window> windows;
-  for (const Window& y : series) {
-    windows.push_back(Tail(y, request.context == 0 ? info.context_length : request.context));
+  for (const Group& group : groups) {
+    PLINTH_CHECK(group.targets >= 1 && group.targets <= static_cast<int64_t>(group.rows.size()));
+    if (group.rows.size() == 1 || info.groups) continue;
+    return absl::InvalidArgumentError(StrCat("models of the family ", info.family,
+                                             " forecast each series by itself; a group of ",
+                                             group.rows.size(), " rows was given"));
   }
-  std::vector<Forecast> forecasts(series.size());
-  for (Forecast& f : forecasts) f = {request.horizon, std::vector<double>(horizon * wanted)};
-  // A horizon beyond the model's own: the medians join the context, and the model runs again.
-  std::vector<std::vector<double>> grown(rounds > 1 ? series.size() : 0);
-  for (size_t i = 0; i < grown.size(); ++i) grown[i].assign(windows[i].begin(), windows[i].end());
-  std::vector<double> quantiles(series.size() * step * native);
-  // Turns what a pass gave for series i into the levels asked for, and into context where it goes on.
-  const auto take = [&](size_t i, size_t round) {
-    const std::span<const double> mine(quantiles.data() + i * step * native, step * native);
-    for (size_t h = 0; h < step && round * step + h < horizon; ++h) {
-      map.Apply(mine.subspan(h * native, native),
-                std::span(forecasts[i].values).subspan((round * step + h) * wanted, wanted));
+  return absl::OkStatus();
+}
+
+Rollout Session::MakeRollout(std::span<const Group> groups, const ForecastRequest& request) const {
+  const size_t context =
+      static_cast<size_t>(request.context == 0 ? model_->info().context_length : request.context);
+  size_t count = 0;
+  for (const Group& group : groups) count += group.rows.size();
+  std::vector<models::Row> rows;
+  std::vector<size_t> begins;
+  rows.reserve(count);
+  begins.reserve(groups.size() + 1);
+  begins.push_back(0);
+  for (const Group& group : groups) {
+    for (const models::Row& row : group.rows) {
+      rows.push_back({row.past.last(std::min(row.past.size(), context)), row.future});
     }
-    if (round + 1 == rounds) return;
-    for (size_t h = 0; h < step; ++h) grown[i].push_back(mine[h * native + native / 2]);
-    windows[i] = Tail(grown[i], info.context_length);
-  };
-  for (size_t round = 0; round < rounds; ++round) {
-    PLINTH_RETURN_IF_ERROR(Pass(windows, quantiles, cancelled));
-    const int64_t pieces = (static_cast<int64_t>(series.size()) + kSeriesPerPiece - 1) / kSeriesPerPiece;
-    context_->threads->For(pieces, [&](int64_t piece, int) {
-      const size_t begin = static_cast<size_t>(piece * kSeriesPerPiece);
-      const size_t end = std::min(series.size(), begin + static_cast<size_t>(kSeriesPerPiece));
-      for (size_t i = begin; i < end; ++i) take(i, round);
-    });
+    begins.push_back(rows.size());
+  }
+  return Rollout(model_->info(), std::move(rows), std::move(begins), request.levels, request.horizon);
+}
+
+void Session::MakeUnits(std::span<const Group> groups, const Rollout& rollout,
+                        std::vector<Unit>* units) const {
+  units->clear();
+  units->reserve(groups.size() * rollout.paths());
+  size_t first = 0;
+  for (const Group& group : groups) {
+    for (size_t p = 0; p < rollout.paths(); ++p, first += group.rows.size()) {
+      units->push_back(MakeUnit(rollout.rows().subspan(first, group.rows.size()), static_cast<int64_t>(first),
+                                rollout.steps()));
+    }
+  }
+  std::stable_sort(units->begin(), units->end(),
+                   [](const Unit& a, const Unit& b) { return a.kind < b.kind; });
+}
+
+// Forecasts of some groups; those of their targets go to `forecasts`, one after another.
+Status Session::Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
+                          std::span<Forecast> forecasts) {
+  Rollout rollout = MakeRollout(groups, request);
+  std::vector<std::span<double>> results;  // by row; empty for covariates
+  results.reserve(rollout.rows().size());
+  size_t next = 0;
+  for (const Group& group : groups) {
+    for (size_t r = 0; r < group.rows.size(); ++r) {
+      const bool target = r < static_cast<size_t>(group.targets);
+      results.push_back(target ? std::span(forecasts[next++].values) : std::span<double>());
+    }
+  }
+  std::vector<double> quantiles;
+  std::vector<Unit> units;
+  while (rollout.steps() > 0) {
+    MakeUnits(groups, rollout, &units);
+    quantiles.resize(rollout.rows().size() * static_cast<size_t>(rollout.steps()) *
+                     model_->info().levels.size());
+    {
+      std::lock_guard lock(mutex_);
+      PLINTH_RETURN_IF_ERROR(RunPass({units, rollout.steps(), quantiles, cancelled}));
+    }
+    rollout.Take(quantiles, results, *context_->threads);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<ops::Cost> Session::PassCost(std::span<const Group> groups, const ForecastRequest& request) {
+  PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
+  const Rollout rollout = MakeRollout(groups, request);
+  std::vector<Unit> units;
+  MakeUnits(groups, rollout, &units);
+  std::lock_guard lock(mutex_);
+  PLINTH_ASSIGN_OR_RETURN(const Chunks chunks, CutAll(units));
+  ops::Cost sum{};
+  for (const Chunk& chunk : chunks.all) {
+    Runner& runner = *chunk.pool->runners[0];
+    runner.Begin(rollout.steps());
+    for (size_t i = chunk.begin; i < chunk.end; ++i) runner.Add(units[i].rows);
+    const ops::Cost cost = chunk.pool->plan->CostAt(runner.Measure());
+    sum.flops += cost.flops;
+    sum.product_flops += cost.product_flops;
+    sum.bytes += cost.bytes;
+  }
+  return sum;
+}
+
+StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, const ForecastRequest& request,
+                                             bool (*cancelled)()) {
+  PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
+  ForecastRequest normal = request;
+  PLINTH_ASSIGN_OR_RETURN(normal.levels, series::NormaliseQuantiles(request.levels));
+  const models::ModelInfo& info = model_->info();
+  const int64_t paths =
+      request.horizon > info.horizon ? static_cast<int64_t>(info.continuation.paths.size()) : 1;
+  const int64_t per_row = std::min(request.horizon + info.stride, info.horizon) *
+                          static_cast<int64_t>(info.levels.size()) * paths;
+  std::vector<Forecast> forecasts;
+  size_t targets_of_all = 0;
+  for (const Group& group : groups) targets_of_all += static_cast<size_t>(group.targets);
+  forecasts.reserve(targets_of_all);
+  for (const Group& group : groups) {
+    for (int64_t t = 0; t < group.targets; ++t) {
+      forecasts.push_back({request.horizon,
+                           std::vector<double>(static_cast<size_t>(request.horizon) * normal.levels.size())});
+    }
+  }
+  size_t begin = 0, target = 0;
+  while (begin < groups.size()) {
+    size_t end = begin, targets = 0;
+    for (int64_t values = 0; end < groups.size(); ++end) {
+      values += static_cast<int64_t>(groups[end].rows.size()) * per_row;
+      if (end > begin && values > kValuesAtOnce) break;
+      targets += static_cast<size_t>(groups[end].targets);
+    }
+    PLINTH_RETURN_IF_ERROR(Forecasts(groups.subspan(begin, end - begin), normal, cancelled,
+                                     std::span(forecasts).subspan(target, targets)));
+    begin = end;
+    target += targets;
   }
   return forecasts;
 }
 
+StatusOr<std::vector<Forecast>> Session::Run(std::span<const std::span<const double>> series,
+                                             const ForecastRequest& request, bool (*cancelled)()) {
+  std::vector<Group> groups(series.size());
+  for (size_t i = 0; i < series.size(); ++i) groups[i].rows = {{series[i], {}}};
+  return Run(groups, request, cancelled);
+}
+
 int64_t Session::arena_bytes() const {
-  const int64_t each = plan_->arena_bytes() + plan_->scratch_bytes();
-  const int64_t count = context_->threads->count();
-  return each * count + plan_->scratch_bytes() * (count - 1);
+  std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  const auto add = [&](const Pool& pool) {
+    const int64_t arena = pool.plan->arena_bytes(), scratch = pool.plan->scratch_bytes();
+    const int64_t runners = std::max<int64_t>(static_cast<int64_t>(pool.runners.size()), 1);
+    bytes += runners * arena + (runners - 1 + context_->threads->count()) * scratch;
+  };
+  add(*alone_);
+  for (const auto& [tokens, pool] : grouped_) add(*pool);
+  return bytes;
 }
 
 }  // namespace plinth::engine

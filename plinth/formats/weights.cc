@@ -179,9 +179,10 @@ StatusOr<WeightFiles> OpenWeights(const std::string& folder) {
   return source;
 }
 
-Status CheckTensors(const std::vector<ExpectedTensor>& expected, const WeightFiles& weights) {
+Status CheckTensors(const std::vector<ExpectedTensor>& expected, const WeightFiles& weights,
+                    const std::vector<std::string>& ignored) {
   std::vector<std::string> missing, extra, wrong;
-  std::set<std::string_view> names;
+  std::set<std::string_view> names(ignored.begin(), ignored.end());
   for (const auto& wanted : expected) {
     names.insert(wanted.name);
     const ConstTensorRef* found = weights.Find(wanted.name);

@@ -60,6 +60,7 @@ struct ExpectedTensor {
 };
 // One line that names the tensors that are missing, not expected, or of wrong shape or type (a few of
 // each, then a count). Error: InvalidArgument.
-Status CheckTensors(const std::vector<ExpectedTensor>& expected, const WeightFiles& weights);
+Status CheckTensors(const std::vector<ExpectedTensor>& expected, const WeightFiles& weights,
+                    const std::vector<std::string>& ignored = {});
 
 }  // namespace plinth::formats

@@ -42,52 +42,41 @@ double Quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-// Runs the plan itself, as a session's worker does: encode, run, decode.
+// Runs one plan over some series, as a session does.
 class Loop {
  public:
-  Loop(engine::Session& session, std::shared_ptr<const plan::Plan> plan, const Series& series, int64_t count)
-      : session_(session), plan_(std::move(plan)), series_(series), count_(static_cast<size_t>(count)) {}
-
-  Status Prepare() {
-    PLINTH_ASSIGN_OR_RETURN(workspace_, plan::Workspace::Make(plan_, 1));
-    const models::Model& model = session_.model();
-    codec_ = model.MakeCodec(static_cast<int64_t>(count_), session_.context().isa);
-    for (size_t i = 0; i < plan_->inputs().size(); ++i) inputs_.push_back(workspace_->Input(i));
-    outputs_.resize(plan_->outputs().size());
-    names_ = model.dimensions();
-    extents_.resize(names_.size());
-    ordered_.resize(names_.size());
-    values_.resize(static_cast<size_t>(model.info().horizon) * model.info().levels.size());
-    return absl::OkStatus();
+  static StatusOr<Loop> Make(engine::Session& session, const Series& series, size_t count, bool profile) {
+    const models::Model& model = session.model();
+    Loop loop;
+    loop.steps_ = model.info().horizon;
+    for (size_t i = 0; i < count; ++i) loop.rows_.push_back({series[i], {}});
+    int64_t tokens = 0;
+    for (const models::Row& row : loop.rows_) {
+      tokens += model.Tokens(static_cast<int64_t>(row.past.size()), loop.steps_);
+    }
+    const engine::RunSize size{static_cast<int64_t>(count), tokens};
+    PLINTH_ASSIGN_OR_RETURN(loop.plan_, session.MakePlan({.size = size, .profile = profile}));
+    PLINTH_ASSIGN_OR_RETURN(loop.runner_, engine::Runner::Make(model, loop.plan_, size, session.context().isa,
+                                                               /*threads=*/1));
+    loop.values_.resize(static_cast<size_t>(loop.steps_) * model.info().levels.size());
+    return loop;
   }
   Status Run() {
-    codec_->Begin(inputs_);
-    for (size_t i = 0; i < count_; ++i) codec_->Add(series_[i]);
-    codec_->Extents(extents_);
-    for (size_t i = 0; i < ordered_.size(); ++i) {
-      const auto name = std::find(names_.begin(), names_.end(), plan_->dimensions()[i]);
-      ordered_[i] = extents_[static_cast<size_t>(name - names_.begin())];
-    }
-    PLINTH_RETURN_IF_ERROR(workspace_->SetExtents(ordered_));
-    PLINTH_RETURN_IF_ERROR(workspace_->Run(nullptr));
-    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = workspace_->Output(i);
-    for (size_t i = 0; i < count_; ++i) codec_->Read(outputs_, static_cast<int64_t>(i), values_);
+    runner_->Begin(steps_);
+    for (const models::Row& row : rows_) runner_->Add({&row, 1});
+    PLINTH_RETURN_IF_ERROR(runner_->Compute(nullptr));
+    for (size_t i = 0; i < rows_.size(); ++i) runner_->Read(static_cast<int64_t>(i), values_);
     return absl::OkStatus();
   }
-  // In the order of the plan, after a run.
-  const std::vector<int64_t>& extents() const { return ordered_; }
-  const plan::Workspace& workspace() const { return *workspace_; }
+  const plan::Plan& plan() const { return *plan_; }
+  const engine::Runner& runner() const { return *runner_; }
 
  private:
-  engine::Session& session_;
+  Loop() = default;
+  int64_t steps_ = 0;
+  std::vector<models::Row> rows_;
   std::shared_ptr<const plan::Plan> plan_;
-  const Series& series_;
-  size_t count_;
-  std::unique_ptr<plan::Workspace> workspace_;
-  std::unique_ptr<models::Codec> codec_;
-  std::vector<View> inputs_, outputs_;
-  std::vector<std::string> names_;
-  std::vector<int64_t> extents_, ordered_;
+  std::unique_ptr<engine::Runner> runner_;
   std::vector<double> values_;
 };
 
@@ -99,10 +88,8 @@ StatusOr<int64_t> CountAllocations(Loop& loop) {
 }
 
 StatusOr<std::vector<std::pair<std::string, double>>> Profile(engine::Session& session, const Series& series,
-                                                              int64_t count) {
-  PLINTH_ASSIGN_OR_RETURN(const auto plan, session.MakePlan(count, {}, /*fuse=*/true, /*profile=*/true));
-  Loop loop(session, plan, series, count);
-  PLINTH_RETURN_IF_ERROR(loop.Prepare());
+                                                              size_t count) {
+  PLINTH_ASSIGN_OR_RETURN(Loop loop, Loop::Make(session, series, count, /*profile=*/true));
   std::map<std::string, double> seconds;
   for (int round = 0; round < 20; ++round) {
     const double start = Seconds(CLOCK_MONOTONIC);
@@ -110,9 +97,10 @@ StatusOr<std::vector<std::pair<std::string, double>>> Profile(engine::Session& s
     const double all = Seconds(CLOCK_MONOTONIC) - start;
     if (round == 0) continue;
     double steps = 0;
-    for (size_t s = 0; s < plan->step_count(); ++s) {
-      seconds[plan->StepCall(s).spec->name] += loop.workspace().step_seconds()[s];
-      steps += loop.workspace().step_seconds()[s];
+    for (size_t s = 0; s < loop.plan().step_count(); ++s) {
+      const double step = loop.runner().workspace().step_seconds()[s];
+      seconds[loop.plan().StepCall(s).spec->name] += step;
+      steps += step;
     }
     seconds["features and scaling"] += all - steps;
   }
@@ -160,14 +148,12 @@ StatusOr<ModelBench> BenchModel(engine::Session& session, const ModelBenchOption
   result.arena_bytes = session.arena_bytes();
   result.weight_bytes = session.weight_bytes();
 
-  const int64_t per_run = std::min<int64_t>(options.batch, 8);
-  PLINTH_ASSIGN_OR_RETURN(const auto plan, session.MakePlan(per_run, {}, /*fuse=*/true, /*profile=*/false));
-  Loop loop(session, plan, series, per_run);
-  PLINTH_RETURN_IF_ERROR(loop.Prepare());
+  const size_t per_run = static_cast<size_t>(std::min<int64_t>(options.batch, 8));
+  PLINTH_ASSIGN_OR_RETURN(Loop loop, Loop::Make(session, series, per_run, /*profile=*/false));
   PLINTH_ASSIGN_OR_RETURN(result.allocations_in_loop, CountAllocations(loop));
   const double passes = std::ceil(static_cast<double>(result.horizon) / static_cast<double>(info.horizon));
-  result.flops = plan->CostAt(loop.extents()).product_flops * static_cast<double>(options.batch) /
-                 static_cast<double>(per_run) * passes;
+  result.flops = loop.plan().CostAt(loop.runner().extents()).product_flops *
+                 static_cast<double>(options.batch) / static_cast<double>(per_run) * passes;
   result.gflops = result.flops / result.ms_p50 * 1e-6;
   PLINTH_ASSIGN_OR_RETURN(result.profile, Profile(session, series, per_run));
   PLINTH_RETURN_IF_ERROR(CheckInterrupted());

@@ -16,33 +16,71 @@
 
 namespace plinth::models {
 
-struct ModelInfo {
-  std::string family;                                  // model_type of config.json
-  std::string description;                             // one line for `models show`
-  int64_t context_length = 0;                          // the most steps of history it looks at
-  int64_t horizon = 0;                                 // steps it forecasts in one pass
-  std::vector<double> levels;                          // quantile levels it gives, ascending
-  std::vector<std::pair<std::string, int64_t>> sizes;  // further sizes, for `models show`
+// How a forecast goes on beyond the steps of one pass. Every level in `paths` becomes a path of its own: a
+// copy of the history that its forecast is appended to, and the next pass runs on all of them. The samples it
+// gives, one per path and level, are reduced to the model's levels again. A single path is followed as it is:
+// the levels of its next pass are the forecast.
+struct Continuation {
+  std::vector<double> paths = {0.5};  // ascending; interpolated between the model's levels
+  enum class Weigh : uint8_t {
+    kAlike,  // every sample counts the same: order statistics, linear between neighbours
+    kMass,   // a sample counts the probability mass around the levels of its path and its own
+  } weigh = Weigh::kAlike;
 };
 
-// Translates between series and one plan's inputs and outputs. Used by one thread at a time; allocates
+struct ModelInfo {
+  std::string family;                                  // name of the family, as in the registry
+  std::string description;                             // one line for `models show`
+  int64_t context_length = 0;                          // the most steps of history it looks at
+  int64_t horizon = 0;                                 // the most steps it forecasts in one pass
+  int64_t stride = 0;                                  // a pass forecasts a multiple of this; divides horizon
+  std::vector<double> levels;                          // quantile levels it gives, ascending
+  std::vector<std::pair<std::string, int64_t>> sizes;  // further sizes, for `models show`
+  Continuation continuation;
+  bool groups = false;  // rows of a group see each other, so covariates and joint targets have an effect
+};
+
+// A series, or a covariate that goes with one. What is not finite is a gap, or unknown.
+struct Row {
+  std::span<const double> past;    // oldest first, at most context_length steps
+  std::span<const double> future;  // values known ahead, from the first step on; what is behind is unknown
+};
+
+// Where a row of tokens stands in the original's padded batch.
+struct Origin {
+  int64_t row = 0;       // among all rows of the run
+  int64_t position = 0;  // token, when the run's rows are padded on the left to the longest
+};
+
+// Translates between rows and one plan's inputs and outputs. Used by one thread at a time; allocates
 // when it is made and never again.
 class Codec {
  public:
   virtual ~Codec() = default;
 
-  // Begins a batch. `inputs`: the plan's inputs at full capacity, in the order the model declared them.
-  // Rows are written one series after another from their beginnings.
-  virtual void Begin(absl::Span<const View> inputs) = 0;
+  // Begins a run that forecasts `steps` steps (a multiple of ModelInfo::stride, at most its horizon).
+  // `inputs`: the plan's inputs at full capacity, in the order the model declared them. Their rows are
+  // written one after another from their beginnings.
+  virtual void Begin(absl::Span<const View> inputs, int64_t steps) = 0;
 
-  // Adds the next series: its last steps, oldest first, at most context_length; NaN is a gap.
-  virtual void Add(std::span<const double> window) = 0;
+  // Adds the next group. One row, unless ModelInfo::groups.
+  virtual void Add(std::span<const Row> group) = 0;
 
-  // Extents of what was added, in the order of Model::dimensions().
-  virtual void Extents(std::span<int64_t> extents) const = 0;
+  // To be called after the last Add. Extents of what was added, in the order of Model::dimensions().
+  virtual void Finish(std::span<int64_t> extents) = 0;
 
-  // Writes the forecast of series `i` of this batch as [horizon][levels], in the series' own units.
+  // Writes the forecast of row `i` of this run as [steps][levels], in the row's own units.
   virtual void Read(absl::Span<const View> outputs, int64_t i, std::span<double> quantiles) const = 0;
+
+  // For captures: the origin of each row of tokens of the finished run.
+  virtual std::vector<Origin> Origins() const = 0;
+};
+
+// Which form of the network a plan computes. All give the same numbers up to rounding.
+struct Variant {
+  bool grouped = false;    // for groups of several rows; else every group has one row
+  bool published = false;  // every layer of the original is there, for captures and comparison. Else what
+                           // nobody reads is left out and products are associated in the cheapest way.
 };
 
 class Model {
@@ -50,23 +88,31 @@ class Model {
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
 
-  // Declares inputs, the network and outputs. Errors stay in the builder.
-  virtual void Build(graph::GraphBuilder& b) const = 0;
+  // Declares inputs, the network and outputs; the same inputs for every variant of equal `grouped`.
+  // Errors stay in the builder.
+  virtual void Build(graph::GraphBuilder& b, const Variant& variant) const = 0;
 
-  // Names of the dimensions whose extents depend on the batch.
+  // Names of the dimensions whose extents depend on the run.
   virtual std::vector<std::string> dimensions() const = 0;
-  // Their largest extents for `series` series of any length.
-  virtual Extents Capacity(int64_t series) const = 0;
+  // Their largest extents for runs of at most that many rows and tokens.
+  virtual Extents Capacity(int64_t rows, int64_t tokens) const = 0;
 
-  // A codec for batches of at most `series` series.
-  virtual std::unique_ptr<Codec> MakeCodec(int64_t series, Isa isa) const = 0;
+  // The most tokens that a row takes whose past has `past` steps (at most context_length) when `steps` steps
+  // are forecast. Grows with both.
+  virtual int64_t Tokens(int64_t past, int64_t steps) const = 0;
+
+  // Tensors of published files that the network does not read, such as tied copies.
+  virtual std::vector<std::string> IgnoredWeights() const { return {}; }
+
+  // A codec for runs of at most that many rows and tokens.
+  virtual std::unique_ptr<Codec> MakeCodec(int64_t rows, int64_t tokens, Isa isa) const = 0;
 };
 
-// Makes the model that `config` describes. Errors: InvalidArgument for an unknown model_type (lists the
+// Makes the model that `config` describes. Errors: InvalidArgument for an unknown family (lists the
 // known ones) and for sizes the family cannot have.
 StatusOr<std::unique_ptr<Model>> MakeModel(const formats::Config& config);
 
-// model_type of all families, alphabetically.
+// Names of all families, alphabetically.
 std::vector<std::string> Families();
 
 }  // namespace plinth::models

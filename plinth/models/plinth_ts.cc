@@ -127,7 +127,7 @@ constexpr double kInvalidShift = -30.0;  // replaces the weight of a base that i
 
 class PlinthTsCodec : public Codec {
  public:
-  PlinthTsCodec(const Sizes& s, int64_t capacity, Isa isa)
+  PlinthTsCodec(const Sizes& s, int64_t rows, int64_t tokens, Isa isa)
       : s_(s),
         isa_(isa),
         window_(At(s.context)),
@@ -135,18 +135,21 @@ class PlinthTsCodec : public Codec {
         asinh_z_(At(s.context)),
         observed_(At(s.context)),
         lags_(At(s.lags)) {
-    scales_.reserve(At(capacity));
+    scales_.reserve(At(rows));
+    origins_.reserve(At(tokens));
   }
 
-  void Begin(absl::Span<const View> inputs) override {
+  void Begin(absl::Span<const View> inputs, int64_t) override {
     std::copy(inputs.begin(), inputs.end(), inputs_);
     scales_.clear();
+    origins_.clear();
     rows_ = 0;
     inputs_[kOffsets].as<int32_t>()[0] = 0;
   }
 
-  void Add(std::span<const double> y) override {
-    series::LastWindow(y, window_);
+  void Add(std::span<const Row> group) override {
+    PLINTH_CHECK_EQ(group.size(), 1u);
+    series::LastWindow(group[0].past, window_);
     const series::Scale scale = series::MeanStd(window_);
     series::Standardise(window_, scale, z_, observed_);
     series::StrongestLags(z_, observed_, isa_, workspace_, lags_);
@@ -158,7 +161,7 @@ class PlinthTsCodec : public Codec {
     inputs_[kOffsets].as<int32_t>()[series + 1] = static_cast<int32_t>(rows_);
   }
 
-  void Extents(std::span<int64_t> extents) const override {
+  void Finish(std::span<int64_t> extents) override {
     extents[0] = rows_;
     extents[1] = static_cast<int64_t>(scales_.size());
   }
@@ -169,6 +172,8 @@ class PlinthTsCodec : public Codec {
     const series::Scale& scale = scales_[At(i)];
     for (size_t k = 0; k < count; ++k) quantiles[k] = scale.loc + scale.scale * static_cast<double>(from[k]);
   }
+
+  std::vector<Origin> Origins() const override { return origins_; }
 
  private:
   static size_t At(int64_t i) { return static_cast<size_t>(i); }
@@ -246,6 +251,7 @@ class PlinthTsCodec : public Codec {
       if (i < patches && !AnyObserved(i)) continue;
       WriteToken(i, rows + rows_ * s_.features());
       positions[rows_] = static_cast<int32_t>(i);
+      origins_.push_back({series, i});
       if (i >= patches) future[i - patches] = static_cast<int32_t>(rows_);
       ++rows_;
     }
@@ -285,6 +291,7 @@ class PlinthTsCodec : public Codec {
   View inputs_[kInputs];
   int64_t rows_ = 0;
   std::vector<series::Scale> scales_;
+  std::vector<Origin> origins_;
   // The series being added.
   std::vector<double> window_, z_;
   std::vector<float> asinh_z_;
@@ -303,6 +310,7 @@ class PlinthTs : public Model {
              .description = "patch encoder with seasonal-lag channels, quantile forecasts",
              .context_length = s_.context,
              .horizon = s_.horizon,
+             .stride = s_.horizon,
              .levels = s_.levels,
              .sizes = {{"patch_length", s_.patch},
                        {"lags", s_.lags},
@@ -312,13 +320,16 @@ class PlinthTs : public Model {
                        {"d_ff", s_.d_ff}}};
   }
   const ModelInfo& info() const override { return info_; }
-  void Build(graph::GraphBuilder& b) const override { BuildNetwork(b, s_); }
+  void Build(graph::GraphBuilder& b, const Variant&) const override { BuildNetwork(b, s_); }
   std::vector<std::string> dimensions() const override { return {"tokens", "series"}; }
-  plinth::Extents Capacity(int64_t series) const override {
-    return {{"tokens", series * s_.tokens()}, {"series", series}};
+  plinth::Extents Capacity(int64_t rows, int64_t tokens) const override {
+    return {{"tokens", tokens}, {"series", rows}};
   }
-  std::unique_ptr<Codec> MakeCodec(int64_t series, Isa isa) const override {
-    return std::make_unique<PlinthTsCodec>(s_, series, isa);
+  int64_t Tokens(int64_t past, int64_t) const override {
+    return std::min(s_.context_patches(), (past + s_.patch - 1) / s_.patch) + s_.future_patches();
+  }
+  std::unique_ptr<Codec> MakeCodec(int64_t rows, int64_t tokens, Isa isa) const override {
+    return std::make_unique<PlinthTsCodec>(s_, rows, tokens, isa);
   }
 
  private:

@@ -251,12 +251,25 @@ class ModelVerifier {
   // Every named value of the plan that the original recorded: of the graph as the model wrote it, and of
   // the fused one that ships, where some of them have disappeared into others.
   Status RunLayers(const GoldenCase& c) {
+    const models::Model& model = session_->model();
+    PLINTH_ASSIGN_OR_RETURN(const RefTensor context, golden_->Input(c, kContext));
+    const size_t keep = std::min(context.data.size(), static_cast<size_t>(model.info().context_length));
+    const models::Row row{std::span(context.data).last(keep), {}};
+    const engine::RunSize size{1, model.Tokens(static_cast<int64_t>(keep), model.info().horizon)};
     for (const bool fused : {false, true}) {
-      PLINTH_ASSIGN_OR_RETURN(const auto plan, session_->MakePlan(1, {"*"}, fused, /*profile=*/false));
-      PLINTH_ASSIGN_OR_RETURN(auto workspace, plan::Workspace::Make(plan, context_.threads->count()));
-      PLINTH_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, Execute(c, *workspace));
+      PLINTH_ASSIGN_OR_RETURN(
+          const auto plan,
+          session_->MakePlan(
+              {.variant = {.published = true}, .size = size, .observe = {"*"}, .fuse = fused}));
+      PLINTH_ASSIGN_OR_RETURN(
+          auto runner, engine::Runner::Make(model, plan, size, context_.isa, context_.threads->count()));
+      runner->Begin(model.info().horizon);
+      runner->Add({&row, 1});
+      PLINTH_RETURN_IF_ERROR(runner->Compute(context_.threads));
+      std::vector<int64_t> rows;
+      for (const models::Origin& origin : runner->codec().Origins()) rows.push_back(origin.position);
       for (const std::string& name : golden_->Layers()) {
-        PLINTH_RETURN_IF_ERROR(RunLayer(c, name, fused, *workspace, rows));
+        PLINTH_RETURN_IF_ERROR(RunLayer(c, name, fused, runner->workspace(), rows));
       }
     }
     return absl::OkStatus();
@@ -322,45 +335,6 @@ class ModelVerifier {
     }
     Judge(row, Compare(ours, reference, {.rel_l2 = kLayerLimit}));
     row.dtype = DTypeName(ours.dtype);
-  }
-
-  // Runs one case. Returns the contents of the model's input "positions", where it has one: the row that
-  // each of ours has in the original. Empty: there is none, or it does not ascend.
-  StatusOr<std::vector<int64_t>> Execute(const GoldenCase& c, plan::Workspace& workspace) {
-    const models::Model& model = session_->model();
-    PLINTH_ASSIGN_OR_RETURN(const RefTensor context, golden_->Input(c, kContext));
-    const auto codec = model.MakeCodec(1, context_.isa);
-    std::vector<View> inputs;
-    for (size_t i = 0; i < workspace.plan().inputs().size(); ++i) inputs.push_back(workspace.Input(i));
-    codec->Begin(inputs);
-    const size_t keep = std::min(context.data.size(), static_cast<size_t>(model.info().context_length));
-    codec->Add(std::span(context.data).last(keep));
-    const std::vector<std::string> names = model.dimensions();
-    std::vector<int64_t> extents(names.size()), ordered;
-    codec->Extents(extents);
-    for (const std::string& name : workspace.plan().dimensions()) {
-      const auto at = std::find(names.begin(), names.end(), name);
-      PLINTH_CHECK(at != names.end());
-      ordered.push_back(extents[static_cast<size_t>(at - names.begin())]);
-    }
-    PLINTH_RETURN_IF_ERROR(workspace.SetExtents(ordered));
-    std::vector<int64_t> rows = Positions(workspace);
-    if (!std::is_sorted(rows.begin(), rows.end()) || (!rows.empty() && rows.front() < 0)) rows.clear();
-    PLINTH_RETURN_IF_ERROR(workspace.Run(context_.threads));
-    return rows;
-  }
-
-  static std::vector<int64_t> Positions(const plan::Workspace& workspace) {
-    std::vector<int64_t> rows;
-    for (size_t i = 0; i < workspace.plan().inputs().size(); ++i) {
-      const View& view = workspace.Input(i);
-      if (workspace.plan().inputs()[i].name != "positions" || view.rank != 1) continue;
-      ForEachElement(view, [&](int64_t, int64_t offset) {
-        const auto* at = static_cast<const std::byte*>(view.data) + offset * SizeOf(view.dtype);
-        rows.push_back(static_cast<int64_t>(LoadElement(view.dtype, at)));
-      });
-    }
-    return rows;
   }
 
   const Context& context_;
