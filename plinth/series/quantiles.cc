@@ -82,12 +82,13 @@ QuantileMap::QuantileMap(std::span<const double> model_levels, std::span<const d
     const size_t above = static_cast<size_t>(
         std::lower_bound(model_levels.begin(), model_levels.end(), level) - model_levels.begin());
     if (last == 0 || (above <= last && model_levels[above] == level)) {
-      steps_.push_back({std::min(above, last), std::min(above, last), 0});
+      const size_t at = std::min(above, last);
+      steps_.push_back({at, at, 0, model_levels[at] == level});
       continue;
     }
     const size_t from = std::clamp<size_t>(above, 1, last) - 1;
-    steps_.push_back(
-        {from, from + 1, (level - model_levels[from]) / (model_levels[from + 1] - model_levels[from])});
+    steps_.push_back({from, from + 1,
+                      (level - model_levels[from]) / (model_levels[from + 1] - model_levels[from]), false});
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (std::abs(wanted[i] - 0.5) < std::abs(wanted[middle_] - 0.5)) middle_ = i;
@@ -99,14 +100,16 @@ void QuantileMap::Apply(std::span<const double> model, std::span<double> out) co
   PLINTH_CHECK_EQ(out.size(), steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    const double from = model[step.from];
-    out[i] = step.weight == 0 ? from : from + step.weight * (model[step.to] - from);
+    const double from = model[step.from], to = model[step.to];
+    out[i] = step.own ? from : from + step.weight * (to - from);
+    const bool between = step.weight > 0 && step.weight < 1;
+    if (between) out[i] = std::clamp(out[i], std::min(from, to), std::max(from, to));  // whatever rounding did
   }
   for (size_t i = middle_ + 1; i < out.size(); ++i) {
-    if (out[i] < out[i - 1]) out[i] = out[i - 1];
+    if (!steps_[i].own && out[i] < out[i - 1]) out[i] = out[i - 1];
   }
   for (size_t i = middle_; i-- > 0;) {
-    if (out[i] > out[i + 1]) out[i] = out[i + 1];
+    if (!steps_[i].own && out[i] > out[i + 1]) out[i] = out[i + 1];
   }
 }
 

@@ -28,8 +28,9 @@ std::vector<double> Deciles();
 
 // Turns the values at a model's levels into values at wanted levels: linear in the level between the
 // model's two neighbours, beyond the outermost with the slope of the outermost pair (constant where the
-// model has one level only). A level of the model passes through unchanged, bit for bit. Results never
-// cross: from the level nearest to 0.5 outwards, each is at least (at most) the one before it.
+// model has one level only). A level of the model passes through unchanged, bit for bit, also where the
+// model's own levels cross each other. A level in between or beyond never crosses its neighbour towards 0.5:
+// outwards, it is at least (at most) the one before it.
 class QuantileMap {
  public:
   // Both lists normalised (NormaliseQuantiles).
@@ -45,6 +46,7 @@ class QuantileMap {
   struct Step {
     size_t from, to;  // value = model[from] + weight * (model[to] - model[from])
     double weight;
+    bool own;  // a level of the model
   };
   std::vector<Step> steps_;
   size_t model_size_;

@@ -80,8 +80,9 @@ TEST(QuantileMap, NeverCrosses) {
   for (int i = 0; i < 9; ++i) values[i] = 0.1 + i * 0x1p-56;
   const auto out = Mapped(Deciles(), *NormaliseQuantiles(wanted), values);
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
-  // A model that crosses is straightened from the middle outwards.
-  EXPECT_THAT(Mapped({0.1, 0.5, 0.9}, {0.1, 0.5, 0.9}, {5, 3, 1}), ElementsAre(3, 3, 3));
+  // What a model says itself is passed on, crossed or not; what is made from it does not cross further.
+  EXPECT_THAT(Mapped({0.1, 0.5, 0.9}, {0.1, 0.5, 0.9}, {5, 3, 1}), ElementsAre(5, 3, 1));
+  EXPECT_THAT(Mapped({0.1, 0.5, 0.9}, {0.05, 0.1, 0.5, 0.9, 0.95}, {5, 3, 1}), ElementsAre(5, 5, 3, 1, 1));
 }
 
 TEST(QuantileMap, NanStaysNan) {
