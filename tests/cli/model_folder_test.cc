@@ -6,6 +6,8 @@
 namespace plinth::cli {
 namespace {
 
+constexpr char kKnown[] = "; known families are chronos2, chronos_bolt, plinth_ts";
+
 class ModelFolderTest : public CliTest {
  protected:
   void SetUp() override { Write("d.csv", HourlyCsv(48)); }
@@ -57,7 +59,7 @@ TEST_F(ModelFolderTest, Missing) {
 
 TEST_F(ModelFolderTest, BadConfigurations) {
   MakeModel("\"plinth_ts\"", "\"chronos\"");
-  Refuse("m/config.json: \"model_type\" is \"chronos\"; known families are plinth_ts");
+  Refuse(std::string("m/config.json: \"model_type\" is \"chronos\"") + kKnown);
   MakeModel("\"model_type\"", "\"type\"");
   Refuse("m/config.json: \"model_type\" is missing; text is expected");
   MakeModel("\"num_layers\": ", "\"num_layers\": -");
@@ -171,7 +173,7 @@ TEST_F(ModelFolderTest, ListNamesBrokenFoldersToo) {
   MakeModel();
   Write("broken/config.json", "{\"model_type\": \"chronos\"}");
   Write("broken/model.safetensors", Weights());
-  const std::string why = "./broken/config.json: \"model_type\" is \"chronos\"; known families are plinth_ts";
+  const std::string why = std::string("./broken/config.json: \"model_type\" is \"chronos\"") + kKnown;
   RunResult run = Run({"models", "list", "."});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, testing::MatchesRegex("broken: .*\n\\./m: plinth_ts, [0-9]+ parameters\n"));
