@@ -89,7 +89,7 @@ class BacktestJob {
 
   Status Run() {
     Progress progress(StandardErrorProgress("backtest", file_.items(), "items"));
-    engine::SeriesGroup group;
+    engine::SeriesItem group;
     while (true) {
       PLINTH_ASSIGN_OR_RETURN(const bool more, file_.Next(&group));
       if (!more) break;
@@ -121,7 +121,7 @@ class BacktestJob {
   }
 
  private:
-  Status Add(const engine::SeriesGroup& group) {
+  Status Add(const engine::SeriesItem& group) {
     if (backtest_ == nullptr) {
       season_given_ = options_.season != 0;
       if (!season_given_) options_.season = group.DefaultSeason();

@@ -146,7 +146,7 @@ void Notes::Print() const {
   if (more > 0) PrintLine("note", StrCat(more, more == 1 ? " more note" : " more notes", " of this kind"));
 }
 
-std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesGroup& group, size_t target) {
+std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesItem& group, size_t target) {
   const std::string item = group.item.empty() ? "" : StrCat("item ", formats::QuotedShort(group.item), ", ");
   return StrCat(file.path(), ": ", item, "column ", formats::QuotedShort(file.targets()[target]));
 }

@@ -84,7 +84,7 @@ class Notes {
 };
 
 // "FILE: item "x", column "y""; without the item where the file has none.
-std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesGroup& group, size_t target);
+std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesItem& group, size_t target);
 
 // Writes "plinth: KIND: TEXT" on one line of standard error, whatever the text holds.
 void PrintLine(const char* kind, std::string text);

@@ -96,11 +96,11 @@ class ForecastJob {
     if (extra_median_) request_.levels.insert(at, 0.5);
     Progress progress(StandardErrorProgress(
         "forecast", file_.items() * static_cast<int64_t>(file_.targets().size()), "series"));
-    std::vector<engine::SeriesGroup> groups;
+    std::vector<engine::SeriesItem> groups;
     int64_t values = 0;
     for (bool more = true; more;) {
       PLINTH_RETURN_IF_ERROR(CheckInterrupted());
-      engine::SeriesGroup group;
+      engine::SeriesItem group;
       PLINTH_ASSIGN_OR_RETURN(more, file_.Next(&group));
       if (more) {
         values += group.length() * static_cast<int64_t>(group.values.size());
@@ -128,15 +128,15 @@ class ForecastJob {
                       " steps repeat the model's own errors, and the further ones may drift far off"));
   }
 
-  Status Batch(const std::vector<engine::SeriesGroup>& groups) {
+  Status Batch(const std::vector<engine::SeriesItem>& groups) {
     std::vector<std::span<const double>> series;
-    for (const engine::SeriesGroup& group : groups) {
+    for (const engine::SeriesItem& group : groups) {
       PLINTH_RETURN_IF_ERROR(CheckEnd(group));
       for (const auto& y : group.values) series.emplace_back(y);
     }
     PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_.Run(series, request_, &Interrupted));
     size_t s = 0;
-    for (const engine::SeriesGroup& group : groups) {
+    for (const engine::SeriesItem& group : groups) {
       for (size_t t = 0; t < group.values.size(); ++t, ++s) {
         PLINTH_RETURN_IF_ERROR(Write(group, t, forecasts[s]));
         const std::vector<double>& y = group.values[t];
@@ -144,13 +144,13 @@ class ForecastJob {
           notes_.Add(StrCat(SeriesName(file_, group, t), " holds no value; its forecast says nothing"));
         }
       }
-      if (!group.note.empty()) notes_.Add(StrCat(SeriesName(file_, group, 0), ": ", group.note));
+      for (const std::string& note : group.notes) notes_.Add(note);
     }
     return absl::OkStatus();
   }
 
   // Stamps end with the year 9999.
-  Status CheckEnd(const engine::SeriesGroup& group) const {
+  Status CheckEnd(const engine::SeriesItem& group) const {
     const int64_t fit = group.LastIndex() - group.length() + 1;
     if (fit >= request_.horizon) return absl::OkStatus();
     return absl::InvalidArgumentError(StrCat(SeriesName(file_, group, 0), ": a horizon of ", request_.horizon,
@@ -160,7 +160,7 @@ class ForecastJob {
                                              " fit: shorten --horizon, or correct the stamps"));
   }
 
-  Status Write(const engine::SeriesGroup& group, size_t target, const engine::Forecast& forecast) {
+  Status Write(const engine::SeriesItem& group, size_t target, const engine::Forecast& forecast) {
     const size_t all = request_.levels.size(), horizon = static_cast<size_t>(request_.horizon);
     medians_.resize(horizon);
     for (size_t h = 0; h < horizon; ++h) medians_[h] = forecast.values[h * all + median_];

@@ -124,7 +124,7 @@ class JsonForecastWriter : public ForecastWriter {
     json_.BeginArray();
   }
   Status Add(const ForecastResult& r) override {
-    const engine::SeriesGroup& g = *r.group;
+    const engine::SeriesItem& g = *r.group;
     json_.BeginObject();
     json_.Key("item");
     g.item.empty() ? json_.Null() : json_.String(g.item);
@@ -160,7 +160,7 @@ class JsonForecastWriter : public ForecastWriter {
   }
 
  private:
-  void Time(const engine::SeriesGroup& g, int64_t step) {
+  void Time(const engine::SeriesItem& g, int64_t step) {
     if (g.numbered) {
       json_.Int(g.TimeMs(g.length() + step));
     } else {
@@ -180,7 +180,7 @@ class JsonForecastWriter : public ForecastWriter {
 
 // The last `past` values and the forecast, as charts want them.
 SeriesView ViewOf(const ForecastResult& r, const std::vector<double>& levels, int64_t past) {
-  const engine::SeriesGroup& g = *r.group;
+  const engine::SeriesItem& g = *r.group;
   SeriesView view;
   view.item = g.item;
   view.target = r.target;

@@ -21,7 +21,7 @@ struct ForecastFacts {
 
 // One series' forecast beside the history it was made from.
 struct ForecastResult {
-  const engine::SeriesGroup* group;
+  const engine::SeriesItem* group;
   size_t target_index;
   std::string target;
   std::span<const double> values;  // [horizon][levels]

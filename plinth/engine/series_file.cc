@@ -1,417 +1,342 @@
 #include "plinth/engine/series_file.h"
 
 #include <algorithm>
-#include <limits>
-#include <unordered_map>
+#include <cmath>
+#include <utility>
 
 #include "plinth/base/interrupt.h"
 #include "plinth/formats/json.h"
-#include "plinth/series/civil_time.h"
 #include "plinth/series/timestamp.h"
 
 namespace plinth::engine {
 namespace {
 
-constexpr size_t kSampleRows = 200;
-constexpr int64_t kMostBytesInMemory = int64_t{1} << 30;
-
-// Told by the majority of what is no gap.
-ColumnHolds HoldsOf(const std::vector<std::string_view>& cells, bool comma) {
-  int64_t numbers = 0, others = 0;
-  for (const std::string_view cell : cells) {
-    double value;
-    const formats::CellKind kind = formats::ParseNumber(cell, comma, &value);
-    numbers += kind == formats::CellKind::kNumber;
-    others += kind != formats::CellKind::kNumber && kind != formats::CellKind::kGap;
+// Steps of the past: up to the last one at which a target has a value.
+size_t PastSteps(const std::vector<std::vector<double>>& targets) {
+  size_t past = 0;
+  for (const auto& values : targets) {
+    const auto last = std::find_if(values.rbegin(), values.rend(), [](double v) { return std::isfinite(v); });
+    past = std::max(past, static_cast<size_t>(values.rend() - last));
   }
-  if (numbers + others == 0) return ColumnHolds::kGaps;
-  return numbers > others ? ColumnHolds::kNumbers : ColumnHolds::kText;
+  return past;
 }
 
-// How a message shows what a file holds: its columns, and its first row as an example.
-std::string Contents(const formats::CsvReader& reader, const std::vector<std::vector<std::string>>& rows) {
-  return StrCat("columns: ", formats::QuotedShort(Join(reader.header(), ", ")),
-                "; first row: ", formats::QuotedShort(Join(rows[0], ", ")));
+// Whether the first `steps` are all gaps.
+bool HoldsNothing(const CovariateValues& values, int64_t steps) {
+  const auto gap = [](double v) { return std::isnan(v); };
+  const auto missing = [](int32_t code) { return code == series::kMissingCategory; };
+  if (!values.numbers.empty()) {
+    return std::all_of(values.numbers.begin(), values.numbers.begin() + steps, gap);
+  }
+  return std::all_of(values.codes.begin(), values.codes.begin() + steps, missing);
 }
 
-// Names the columns that are no targets because they hold nothing; of many, the first few.
-std::string LeftOut(const std::vector<std::string>& columns) {
-  constexpr size_t kShown = 5;
-  std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(columns.size(), kShown); ++i) {
-    names.push_back(formats::QuotedShort(columns[i]));
-  }
-  const std::string more = columns.size() > kShown ? StrCat(" and ", columns.size() - kShown, " more") : "";
-  const bool one = columns.size() == 1;
-  return StrCat(one ? "column " : "columns ", Join(names, ", "), more, one ? " holds" : " hold",
-                " no value and ", one ? "is" : "are", " left out; name ", one ? "it" : "them",
-                " with --target to keep ", one ? "it" : "them");
+// Codes in file order -> on the grid, missing where there is no row.
+std::vector<int32_t> CodesOnGrid(const series::Grid& grid, const std::vector<int32_t>& codes) {
+  std::vector<int32_t> out(static_cast<size_t>(grid.length), series::kMissingCategory);
+  for (size_t i = 0; i < codes.size(); ++i) out[grid.positions[i]] = codes[i];
+  return out;
+}
+
+// Cuts what lies beyond `steps`.
+void Cut(size_t steps, CovariateValues* values) {
+  if (values->numbers.size() > steps) values->numbers.resize(steps);
+  if (values->codes.size() > steps) values->codes.resize(steps);
 }
 
 }  // namespace
 
-std::vector<std::string_view> SeriesFile::Sample::Column(size_t column) const {
-  std::vector<std::string_view> cells;
-  for (const auto& row : rows) cells.push_back(row[column]);
-  return cells;
+bool SeriesFile::Seen::Add(std::string_view value) {
+  if (!all.empty() && value == current) return true;
+  current = std::string(value);
+  return all.insert(current).second;
 }
 
-std::string SeriesGroup::TimeText(int64_t k) const {
-  if (numbered) return StrCat(k + 1);
-  return series::FormatTime(series::Advance(origin, frequency, k), style);
-}
-
-int64_t SeriesGroup::TimeMs(int64_t k) const {
-  if (numbered) return k + 1;
-  const int64_t micros = series::Advance(origin, frequency, k).micros;
-  return micros >= 0 ? micros / 1000 : -((-micros + 999) / 1000);
-}
-
-int64_t SeriesGroup::LastIndex() const {
-  if (numbered) return std::numeric_limits<int64_t>::max();
-  series::Timestamp end = origin;
-  end.micros += series::kLastMicros - origin.local();
-  return series::StepsUpTo(origin, frequency, end);
-}
-
-std::string SeriesGroup::FrequencyName() const { return numbered ? "1" : series::FrequencyText(frequency); }
-
-int64_t SeriesGroup::DefaultSeason() const { return numbered ? 1 : series::DefaultSeason(frequency); }
-
-StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColumns& columns) {
-  SeriesFile file;
-  file.path_ = path == "-" ? "standard input" : path;
-  file.columns_ = columns;
+StatusOr<SeriesFile> SeriesFile::Open(const std::string& path, const SeriesColumns& columns,
+                                      const FutureSource& future) {
   if (columns.time == "none" && !(columns.time_format.empty() && columns.frequency.empty())) {
     return absl::InvalidArgumentError("--time none numbers the rows: leave out --time-format and --freq");
   }
+  if (!columns.group.empty() && columns.item.empty()) {
+    return absl::InvalidArgumentError(
+        "--group joins items, and without --item the file is one; name the column of items with --item");
+  }
+  if (!future.path.empty() && columns.future.empty()) {
+    return absl::InvalidArgumentError(
+        "--future-data holds the values of --future ahead; name their columns with --future");
+  }
+  if (path == "-" && future.path == "-") {
+    return absl::InvalidArgumentError("--data - and --future-data - both want standard input");
+  }
+  series::TimeReader time_reader;
   if (!columns.time_format.empty()) {
-    PLINTH_ASSIGN_OR_RETURN(file.time_reader_, series::TimeReader::ForPattern(columns.time_format));
+    PLINTH_ASSIGN_OR_RETURN(time_reader, series::TimeReader::ForPattern(columns.time_format));
   }
+  std::optional<series::Frequency> frequency;
   if (!columns.frequency.empty()) {
-    auto frequency = series::ParseFrequency(columns.frequency);
-    if (!frequency.ok()) return Prepend(frequency.status(), "--freq");
-    file.frequency_ = *frequency;
+    auto given = series::ParseFrequency(columns.frequency);
+    if (!given.ok()) return Prepend(given.status(), "--freq");
+    frequency = *given;
   }
-  PLINTH_ASSIGN_OR_RETURN(InputFile input, path == "-" ? InputFile::StandardInput() : InputFile::Open(path));
-  if (input.size() == 0) {
-    PLINTH_ASSIGN_OR_RETURN(file.text_, ReadAll(input, kMostBytesInMemory));
+  PLINTH_ASSIGN_OR_RETURN(CsvSource source, CsvSource::Open(path));
+  SeriesFile file(std::move(source));
+  file.future_wish_ = future;
+  file.time_reader_ = std::move(time_reader);
+  file.frequency_ = frequency;
+  file.frequency_given_ = frequency.has_value();
+  PLINTH_RETURN_IF_ERROR(file.FirstPass(columns));
+  for (size_t c = 0; c < file.found_.covariates.size(); ++c) {
+    file.codes_.push_back(std::make_unique<CategoryCodes>());
   }
-  PLINTH_RETURN_IF_ERROR(file.FirstPass());
-  PLINTH_ASSIGN_OR_RETURN(file.reader_, file.Reader());
-  PLINTH_ASSIGN_OR_RETURN(file.has_row_, file.reader_->Next());
+  PLINTH_RETURN_IF_ERROR(file.OpenFuture());
+  PLINTH_ASSIGN_OR_RETURN(file.reader_, file.OpenReader());
   if (!file.together_) PLINTH_RETURN_IF_ERROR(file.LoadAll());
   return file;
 }
 
-StatusOr<formats::CsvReader> SeriesFile::Reader() const {
-  return text_ ? formats::CsvReader::FromText(*text_, path_) : formats::CsvReader::Open(path_);
+StatusOr<ItemReader> SeriesFile::OpenReader() {
+  std::vector<CategoryCodes*> codes;
+  for (const auto& own : codes_) codes.push_back(own.get());
+  return ItemReader::Open(source_, found_, time_reader_, codes);
 }
 
-Status SeriesFile::FirstPass() {
-  PLINTH_ASSIGN_OR_RETURN(formats::CsvReader reader, Reader());
-  Sample sample;
-  ItemsSeen seen;
-  bool columns_found = false;
+Status SeriesFile::FirstPass(const SeriesColumns& columns) {
+  PLINTH_ASSIGN_OR_RETURN(formats::CsvReader reader, source_.Reader());
+  ColumnFinder finder(columns, time_reader_, path());
+  PLINTH_RETURN_IF_ERROR(finder.Begin(reader));
+  const int item = finder.found().item;
+  found_.item = item;
+  found_.group = finder.found().group;
+  Seen items;
+  SeenGroups groups;
   while (true) {
     PLINTH_ASSIGN_OR_RETURN(const bool more, reader.Next());
-    if (more && sample.rows.size() < kSampleRows) {
-      sample.rows.emplace_back(reader.row().begin(), reader.row().end());
-      sample.lines.push_back(reader.line());
-    } else if (more) {
-      WatchUndecided(reader);
-      if (item_column_ >= 0) SeeItem(reader.row()[static_cast<size_t>(item_column_)], &seen);
-    }
-    if (!columns_found && (!more || sample.rows.size() == kSampleRows)) {
-      PLINTH_RETURN_IF_ERROR(FindColumns(reader, sample));
-      columns_found = true;
-      for (size_t r = 0; item_column_ >= 0 && r < sample.rows.size(); ++r) {
-        SeeItem(sample.rows[r][static_cast<size_t>(item_column_)], &seen);
-      }
-    }
-    if (columns_found && target_columns_.empty() && (undecided_.empty() || !more)) {
-      PLINTH_RETURN_IF_ERROR(ChooseTargets(reader, sample));
-    }
     if (!more) break;
+    PLINTH_RETURN_IF_ERROR(finder.See(reader));
+    if (item >= 0 && !items.Add(reader.row()[static_cast<size_t>(item)])) together_ = false;
+    if (found_.group >= 0) PLINTH_RETURN_IF_ERROR(SeeGroup(reader, &groups));
     if (reader.line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
   }
-  items_ = item_column_ < 0 ? 1 : static_cast<int64_t>(seen.all.size());
+  PLINTH_RETURN_IF_ERROR(finder.End(reader));
+  found_ = finder.found();
+  note_ = finder.note();
+  text_column_ = finder.text_column();
+  items_ = item < 0 ? 1 : static_cast<int64_t>(items.all.size());
+  if (found_.time >= 0) names_.time = reader.header()[static_cast<size_t>(found_.time)];
+  names_.item = columns.item;
   return absl::OkStatus();
 }
 
-// Counts items, and notices one that comes back after another.
-void SeriesFile::SeeItem(std::string_view item, ItemsSeen* seen) {
-  if (!seen->all.empty() && item == seen->current) return;
-  seen->current = std::string(item);
-  if (!seen->all.insert(seen->current).second) together_ = false;
-}
-
-Status SeriesFile::FindTimeColumn(const formats::CsvReader& reader, const Sample& sample) {
-  if (columns_.time == "none") return absl::OkStatus();
-  if (!columns_.time.empty()) {
-    PLINTH_ASSIGN_OR_RETURN(time_column_, reader.Column(columns_.time));
-    return absl::OkStatus();
-  }
-  std::vector<std::string> found;
-  std::string spoken_for;
-  for (size_t c = 0; c < reader.header().size(); ++c) {
-    const std::string& name = reader.header()[c];
-    const bool taken = name == columns_.item || std::find(columns_.targets.begin(), columns_.targets.end(),
-                                                          name) != columns_.targets.end();
-    const auto cells = sample.Column(c);
-    bool time = false;
-    if (columns_.time_format.empty()) {
-      time = series::LooksLikeTime(cells);
-    } else {
-      series::TimeReader probe = time_reader_;
-      time = !cells.empty() && probe.Read(cells[0]).ok();
-    }
-    if (taken && time) {
-      spoken_for = name;
-      continue;
-    }
-    if (!time) continue;
-    found.push_back(name);
-    time_column_ = static_cast<int>(c);
-  }
-  if (found.size() == 1) return absl::OkStatus();
-  if (found.empty() && !spoken_for.empty()) {
+Status SeriesFile::SeeGroup(const formats::CsvReader& reader, SeenGroups* seen) {
+  const std::string_view group = reader.row()[static_cast<size_t>(found_.group)];
+  const std::string_view item = reader.row()[static_cast<size_t>(found_.item)];
+  if (group.empty()) return reader.Refuse(found_.group, "the name of the item's group");
+  const auto [at, fresh] = seen->of.emplace(item, group);
+  if (!fresh && at->second != group) {
     return absl::InvalidArgumentError(
-        StrCat(path_, ": column ", formats::QuotedShort(spoken_for),
-               " is the only one that reads as time, and --", spoken_for == columns_.item ? "item" : "target",
-               " takes it; name other columns, or number the rows with --time none"));
+        StrCat(path(), ": line ", reader.line(), ": item ", formats::QuotedShort(item), " is in group ",
+               formats::QuotedShort(group), " here and in group ", formats::QuotedShort(at->second),
+               " before; an item belongs to one group"));
   }
-  if (found.empty()) return NoTimeColumn(reader, sample);
-  return absl::InvalidArgumentError(
-      StrCat(path_, ": columns ", Join(found, ", "), " all read as time; choose one with --time"));
-}
-
-// Says what keeps the nearest column from being one of time, or shows what there is.
-Status SeriesFile::NoTimeColumn(const formats::CsvReader& reader, const Sample& sample) const {
-  const bool pattern = !columns_.time_format.empty();
-  for (size_t c = 0; c < reader.header().size(); ++c) {
-    const auto cells = sample.Column(c);
-    if (HoldsOf(cells, reader.delimiter() != ',') != ColumnHolds::kText) continue;
-    series::TimeReader time = time_reader_;
-    int64_t good = 0, bad = 0;
-    Status first_bad;
-    for (size_t r = 0; r < cells.size(); ++r) {
-      const auto read = time.Read(cells[r]);
-      if (read.ok()) ++good;
-      if (read.ok() || bad++ > 0) continue;
-      first_bad = Prepend(read.status(), StrCat(path_, ": line ", sample.lines[r], ": column ",
-                                                formats::QuotedShort(reader.header()[c])));
-    }
-    if (pattern || (good > 0 && good >= bad)) return first_bad;
-  }
-  return absl::InvalidArgumentError(StrCat(path_, ": no column reads as time (",
-                                           Contents(reader, sample.rows),
-                                           "); name one with --time, give its pattern with --time-format, or "
-                                           "number the rows with --time none"));
-}
-
-// A name may hold commas itself: what names a column as it stands is one name.
-void SeriesFile::SplitTargets(const formats::CsvReader& reader) {
-  std::vector<std::string> names;
-  for (const std::string& text : columns_.targets) {
-    size_t begin = 0;
-    while (begin <= text.size()) {
-      const bool whole = reader.Column(text).ok();
-      const size_t comma = whole ? text.npos : text.find(',', begin);
-      const size_t end = std::min(comma, text.size());
-      names.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  columns_.targets = std::move(names);
-}
-
-Status SeriesFile::FindColumns(const formats::CsvReader& reader, const Sample& sample) {
-  SplitTargets(reader);
-  PLINTH_RETURN_IF_ERROR(FindTimeColumn(reader, sample));
-  if (!columns_.item.empty()) {
-    PLINTH_ASSIGN_OR_RETURN(item_column_, reader.Column(columns_.item));
-  }
-  holds_.assign(reader.header().size(), ColumnHolds::kText);
-  for (size_t c = 0; c < reader.header().size(); ++c) {
-    const int column = static_cast<int>(c);
-    if (column == time_column_ || column == item_column_) continue;
-    holds_[c] = HoldsOf(sample.Column(c), reader.delimiter() != ',');
-    if (holds_[c] == ColumnHolds::kText && text_column_.empty()) text_column_ = reader.header()[c];
-    if (holds_[c] == ColumnHolds::kGaps && columns_.targets.empty()) undecided_.push_back(c);
-  }
-  return columns_.targets.empty() ? absl::OkStatus() : FindTargets(reader);
-}
-
-// Decides columns that held only gaps so far by the reader's row: what is no plain text is a number, or is
-// refused as one when it is read.
-void SeriesFile::WatchUndecided(const formats::CsvReader& reader) {
-  std::erase_if(undecided_, [&](size_t column) {
-    const std::string_view cell = reader.row()[column];
-    double value;
-    const formats::CellKind kind = cell.empty()
-                                       ? formats::CellKind::kGap
-                                       : formats::ParseNumber(cell, reader.delimiter() != ',', &value);
-    if (kind == formats::CellKind::kGap) return false;
-    if (kind == formats::CellKind::kText && text_column_.empty()) text_column_ = reader.header()[column];
-    holds_[column] = kind == formats::CellKind::kText ? ColumnHolds::kText : ColumnHolds::kNumbers;
-    return true;
-  });
-}
-
-// Where no target is named: all columns of numbers; those of gaps alone only where there is no other.
-Status SeriesFile::ChooseTargets(const formats::CsvReader& reader, const Sample& sample) {
-  std::vector<std::string> gaps;
-  for (size_t c = 0; c < reader.header().size(); ++c) {
-    if (holds_[c] == ColumnHolds::kNumbers) columns_.targets.push_back(reader.header()[c]);
-    if (holds_[c] == ColumnHolds::kGaps) gaps.push_back(reader.header()[c]);
-  }
-  if (columns_.targets.empty()) {
-    columns_.targets = std::move(gaps);
-  } else if (!gaps.empty()) {
-    note_ = LeftOut(gaps);
-  }
-  if (columns_.targets.empty()) {
-    return absl::InvalidArgumentError(
-        StrCat(path_, ": no column holds numbers (", Contents(reader, sample.rows),
-               "); numbers are written as 1234.5, or as 1234,5 between semicolons "
-               "or tabs"));
-  }
-  return FindTargets(reader);
-}
-
-Status SeriesFile::FindTargets(const formats::CsvReader& reader) {
-  for (const std::string& target : columns_.targets) {
-    PLINTH_ASSIGN_OR_RETURN(const int column, reader.Column(target));
-    if (column == time_column_ || column == item_column_) {
-      return absl::InvalidArgumentError(StrCat(path_, ": column \"", target, "\" is the ",
-                                               column == time_column_ ? "time" : "item",
-                                               " column and cannot be a target too"));
-    }
-    if (std::find(target_columns_.begin(), target_columns_.end(), column) != target_columns_.end()) {
-      return absl::InvalidArgumentError(StrCat("--target names column \"", target, "\" twice"));
-    }
-    target_columns_.push_back(column);
-  }
+  if (!seen->groups.Add(group)) together_ = false;
   return absl::OkStatus();
 }
 
-// Takes the reader's current row.
-Status SeriesFile::AddRow(Rows* rows) {
-  formats::CsvReader& reader = *reader_;
-  if (time_column_ >= 0) {
-    auto time = time_reader_.Read(reader.row()[static_cast<size_t>(time_column_)]);
-    if (!time.ok()) {
-      return Prepend(time.status(), StrCat(path_, ": line ", reader.line(), ": column \"",
-                                           reader.header()[static_cast<size_t>(time_column_)], "\""));
-    }
-    rows->times.push_back(*time);
-    rows->lines.push_back(reader.line());
-  }
-  rows->values.resize(target_columns_.size());
-  for (size_t t = 0; t < target_columns_.size(); ++t) {
-    PLINTH_ASSIGN_OR_RETURN(const double value, reader.Number(target_columns_[t]));
-    rows->values[t].push_back(value);
-  }
+Status SeriesFile::OpenFuture() {
+  if (future_wish_.path.empty()) return absl::OkStatus();
+  std::vector<CategoryCodes*> codes;
+  for (const auto& own : codes_) codes.push_back(own.get());
+  PLINTH_ASSIGN_OR_RETURN(
+      future_, FutureRows::Open(future_wish_.path, names_, found_.covariates, time_reader_, codes));
   return absl::OkStatus();
-}
-
-// Reads the rows of one item that stand together; false at the end of the file.
-StatusOr<bool> SeriesFile::ReadItem(Rows* rows) {
-  *rows = {};
-  if (!has_row_) return false;
-  if (item_column_ >= 0) rows->item = std::string(reader_->row()[static_cast<size_t>(item_column_)]);
-  while (has_row_) {
-    if (item_column_ >= 0 && reader_->row()[static_cast<size_t>(item_column_)] != rows->item) break;
-    PLINTH_RETURN_IF_ERROR(AddRow(rows));
-    if (reader_->line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
-    PLINTH_ASSIGN_OR_RETURN(has_row_, reader_->Next());
-  }
-  return true;
 }
 
 Status SeriesFile::LoadAll() {
-  std::unordered_map<std::string, size_t> index;
-  while (has_row_) {
-    const std::string item(reader_->row()[static_cast<size_t>(item_column_)]);
-    const auto [at, fresh] = index.emplace(item, all_.size());
-    if (fresh) {
-      all_.emplace_back();
-      all_.back().item = item;
-    }
-    PLINTH_RETURN_IF_ERROR(AddRow(&all_[at->second]));
-    if (reader_->line() % 4096 == 0) PLINTH_RETURN_IF_ERROR(CheckInterrupted());
-    PLINTH_ASSIGN_OR_RETURN(has_row_, reader_->Next());
-  }
+  PLINTH_ASSIGN_OR_RETURN(all_, reader_->All());
+  if (found_.group < 0) return absl::OkStatus();
+  std::unordered_map<std::string, size_t> rank;
+  for (const ItemRows& rows : all_) rank.emplace(rows.group, rank.size());
+  std::stable_sort(all_.begin(), all_.end(),
+                   [&](const ItemRows& a, const ItemRows& b) { return rank.at(a.group) < rank.at(b.group); });
   return absl::OkStatus();
 }
 
-StatusOr<series::Inference> SeriesFile::Infer(const Rows& rows) const {
-  const series::TimeStyle style = time_reader_.style();
+StatusOr<series::Inference> SeriesFile::Infer(const ItemRows& rows) const {
+  const series::TimeStyle style = reader_->style();
   return series::InferFrequency({rows.times, &style, rows.lines});
 }
 
 // For an item of one row before any other: looks for the first item that has more.
-StatusOr<series::Inference> SeriesFile::InferFromAny(const Rows& rows) {
+StatusOr<series::Inference> SeriesFile::InferFromAny(const ItemRows& rows) {
   if (!together_) {
     const auto longer =
-        std::find_if(all_.begin(), all_.end(), [](const Rows& other) { return other.times.size() > 1; });
+        std::find_if(all_.begin(), all_.end(), [](const ItemRows& other) { return other.times.size() > 1; });
     return Infer(longer == all_.end() ? rows : *longer);
   }
-  PLINTH_ASSIGN_OR_RETURN(formats::CsvReader scan, Reader());
-  PLINTH_ASSIGN_OR_RETURN(bool has_row, scan.Next());
-  std::swap(*reader_, scan);
-  std::swap(has_row_, has_row);
-  Rows other;
-  StatusOr<bool> more = true;
-  while (more.ok() && *more && other.times.size() < 2) more = ReadItem(&other);
-  std::swap(*reader_, scan);
-  std::swap(has_row_, has_row);
-  PLINTH_RETURN_IF_ERROR(more.status());
-  return Infer(*more ? other : rows);
+  PLINTH_ASSIGN_OR_RETURN(ItemReader scan, OpenReader());
+  ItemRows other;
+  bool more = true;
+  while (more && other.times.size() < 2) {
+    PLINTH_ASSIGN_OR_RETURN(more, scan.Next(&other));
+  }
+  return Infer(more ? other : rows);
 }
 
-Status SeriesFile::ToGroup(const Rows& rows, SeriesGroup* group) {
-  *group = {};
-  group->item = rows.item;
-  if (time_column_ < 0) {
-    group->numbered = true;
-    group->values = rows.values;
-    return absl::OkStatus();
+Status SeriesFile::FindFrequency(const ItemRows& rows, SeriesItem* item) {
+  if (frequency_given_ || (rows.times.size() < 2 && frequency_)) return absl::OkStatus();
+  PLINTH_ASSIGN_OR_RETURN(const series::Inference inferred,
+                          rows.times.size() > 1 ? Infer(rows) : InferFromAny(rows));
+  frequency_ = inferred.frequency;
+  if (rows.times.size() > 1 && !inferred.note.empty()) {
+    item->notes.push_back(
+        StrCat(path(), ": ", found_.item < 0 ? "" : StrCat("item ", formats::QuotedShort(rows.item), ", "),
+               "column ", formats::QuotedShort(targets()[0]), ": ", inferred.note));
   }
-  group->style = time_reader_.style();
-  const series::TimeColumn column{rows.times, &group->style, rows.lines};
-  if (columns_.frequency.empty() && (rows.times.size() > 1 || !frequency_)) {
-    PLINTH_ASSIGN_OR_RETURN(const series::Inference inferred,
-                            rows.times.size() > 1 ? Infer(rows) : InferFromAny(rows));
-    frequency_ = inferred.frequency;
-    if (rows.times.size() > 1) group->note = inferred.note;
-  }
-  PLINTH_ASSIGN_OR_RETURN(const series::Grid grid, series::PlaceOnGrid(column, *frequency_));
-  group->origin = grid.origin;
-  group->frequency = grid.frequency;
-  for (const auto& values : rows.values) group->values.push_back(series::OnGrid(grid, values));
   return absl::OkStatus();
 }
 
-StatusOr<bool> SeriesFile::Next(SeriesGroup* group) {
-  Rows rows;
+bool SeriesFile::FutureInData() const {
+  return future_wish_.path.empty() && std::any_of(found_.covariates.begin(), found_.covariates.end(),
+                                                  [](const CovariateColumn& c) { return c.ahead; });
+}
+
+Status SeriesFile::ToItem(const ItemRows& rows, SeriesItem* item) {
+  *item = {};
+  item->item = rows.item;
+  item->group = rows.group;
+  if (found_.time < 0) {
+    item->numbered = true;
+    item->values = rows.targets;
+    return AddCovariates(rows, nullptr, item);
+  }
+  item->style = reader_->style();
+  PLINTH_RETURN_IF_ERROR(FindFrequency(rows, item));
+  PLINTH_ASSIGN_OR_RETURN(const series::Grid grid,
+                          series::PlaceOnGrid({rows.times, &item->style, rows.lines}, *frequency_));
+  item->origin = grid.origin;
+  item->frequency = grid.frequency;
+  for (const auto& values : rows.targets) item->values.push_back(series::OnGrid(grid, values));
+  return AddCovariates(rows, &grid, item);
+}
+
+// `grid`: null where rows are numbered.
+Status SeriesFile::AddCovariates(const ItemRows& rows, const series::Grid* grid, SeriesItem* item) {
+  for (const CovariateValues& values : rows.covariates) {
+    CovariateValues& placed = item->covariates.emplace_back(values);
+    if (grid == nullptr) continue;
+    if (!values.numbers.empty()) placed.numbers = series::OnGrid(*grid, values.numbers);
+    if (!values.codes.empty()) placed.codes = CodesOnGrid(*grid, values.codes);
+  }
+  if (FutureInData()) {
+    PLINTH_RETURN_IF_ERROR(SplitOffFuture(grid == nullptr ? std::vector<int64_t>{} : grid->positions, item));
+  }
+  for (size_t c = 0; c < found_.covariates.size(); ++c) {
+    if (!HoldsNothing(item->covariates[c], item->length())) continue;
+    item->notes.push_back(StrCat(Where(*item), "column ", formats::QuotedShort(found_.covariates[c].name),
+                                 " holds no value in the past and says nothing there"));
+  }
+  return absl::OkStatus();
+}
+
+// Cuts the rows ahead off the targets and keeps those that are asked for with the covariates known there.
+// `positions`: where rows stand on the grid; empty where they are numbered.
+Status SeriesFile::SplitOffFuture(const std::vector<int64_t>& positions, SeriesItem* item) const {
+  const int64_t rows = item->length();
+  const size_t past = PastSteps(item->values);
+  const int64_t steps = future_wish_.steps;
+  if (past == 0) {
+    return absl::InvalidArgumentError(
+        "no row holds a value of a target, so there is no telling where the future begins; give the future "
+        "rows with --future-data");
+  }
+  int64_t missing = static_cast<int64_t>(past);
+  const int64_t end = missing + steps;
+  if (positions.empty()) {
+    missing = std::min(rows, end);
+  } else {
+    auto at = std::lower_bound(positions.begin(), positions.end(), missing);
+    while (missing < end && at != positions.end() && *at == missing) ++at, ++missing;
+  }
+  if (missing < end) {
+    return absl::InvalidArgumentError(StrCat(
+        "the targets end at ", item->TimeText(static_cast<int64_t>(past) - 1), ", and there is no row of ",
+        item->TimeText(missing), " with the values of --future; a horizon of ", steps, " needs rows up to ",
+        item->TimeText(end - 1), ", here or in --future-data"));
+  }
+  for (auto& values : item->values) values.resize(past);
+  for (size_t c = 0; c < found_.covariates.size(); ++c) {
+    const bool ahead = found_.covariates[c].ahead;
+    CovariateValues& values = item->covariates[c];
+    Cut(ahead ? static_cast<size_t>(end) : past, &values);
+    if (ahead && steps > 0 && !values.numbers.empty()) {
+      NoteGapsAhead(path(), found_.covariates[c].name, values, steps, item);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string SeriesFile::Where(const SeriesItem& item) const {
+  return StrCat(path(), ": ", found_.item < 0 ? "" : StrCat("item ", formats::QuotedShort(item.item), ": "));
+}
+
+// Where no item column is named, hints at the one that might be.
+Status SeriesFile::Named(const Status& status, const SeriesItem& item) const {
+  std::string message(status.message());
+  const size_t hint = message.find("(--item)");
+  if (found_.item < 0 && !text_column_.empty() && hint != message.npos) {
+    message.replace(hint, 8, StrCat("(perhaps --item ", formats::QuotedShort(text_column_), ")"));
+  }
+  return Status(status.code(), Where(item) + message);
+}
+
+StatusOr<bool> SeriesFile::Next(SeriesItem* item) {
+  ItemRows rows;
   if (together_) {
-    PLINTH_ASSIGN_OR_RETURN(const bool more, ReadItem(&rows));
+    PLINTH_ASSIGN_OR_RETURN(const bool more, reader_->Next(&rows));
     if (!more) return false;
   } else {
     if (next_ == all_.size()) return false;
     rows = std::move(all_[next_++]);
   }
-  Status status = ToGroup(rows, group);
-  if (status.ok()) return true;
-  if (item_column_ >= 0) status = Prepend(status, StrCat("item \"", rows.item, "\""));
-  std::string message(status.message());
-  const size_t hint = message.find("(--item)");
-  if (item_column_ < 0 && !text_column_.empty() && hint != message.npos) {
-    message.replace(hint, 8, StrCat("(perhaps --item ", formats::QuotedShort(text_column_), ")"));
+  if (const Status status = ToItem(rows, item); !status.ok()) return Named(status, *item);
+  const bool fits =
+      item->LastIndex() - item->length() + 1 >= future_wish_.steps;  // else whoever asked refuses
+  if (future_ && fits) PLINTH_RETURN_IF_ERROR(future_->Append(path(), future_wish_.steps, item));
+  return true;
+}
+
+StatusOr<std::vector<series::CategoryOrder>> SeriesFile::SortCategories() {
+  std::vector<series::CategoryOrder> orders(found_.covariates.size());
+  const auto categorical = [](const CovariateColumn& c) { return c.categorical; };
+  if (std::none_of(found_.covariates.begin(), found_.covariates.end(), categorical)) return orders;
+  std::vector<std::vector<bool>> known(orders.size());
+  const auto add = [&](const ItemRows& rows) {
+    const size_t past = FutureInData() ? PastSteps(rows.targets) : rows.lines.size();
+    for (size_t c = 0; c < known.size(); ++c) {
+      if (!found_.covariates[c].categorical) continue;
+      known[c].resize(labels(c).size());
+      for (size_t i = 0; i < past; ++i) {
+        const int32_t code = rows.covariates[c].codes[i];
+        if (code != series::kMissingCategory) known[c][static_cast<size_t>(code)] = true;
+      }
+    }
+  };
+  if (together_) {
+    PLINTH_ASSIGN_OR_RETURN(ItemReader scan, OpenReader());
+    ItemRows rows;
+    while (true) {
+      PLINTH_ASSIGN_OR_RETURN(const bool more, scan.Next(&rows));
+      if (!more) break;
+      add(rows);
+    }
+  } else {
+    for (const ItemRows& rows : all_) add(rows);
   }
-  return Prepend(Status(status.code(), message), path_);
+  for (size_t c = 0; c < orders.size(); ++c) {
+    known[c].resize(labels(c).size());
+    if (found_.covariates[c].categorical) orders[c] = series::CategoryOrder::Of(labels(c), known[c]);
+  }
+  return orders;
 }
 
 }  // namespace plinth::engine
