@@ -4,10 +4,12 @@
 
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/engine/random_weights.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/measure/bench_model.h"
 #include "plinth/measure/bench_ops.h"
 #include "plinth/measure/machine.h"
+#include "plinth/models/shapes.h"
 #include "plinth/ops/linear/op.h"
 
 namespace plinth::app {
@@ -129,6 +131,12 @@ std::string ModelJson(const measure::ModelBench& b, const std::string& model, co
   w.Key("threads"), w.Int(b.threads);
   w.Key("batch"), w.Int(b.batch);
   w.Key("context"), w.Int(b.context);
+  if (b.shortest > 0) {
+    w.Key("lengths");
+    w.BeginArray();
+    w.Int(b.shortest), w.Int(b.context);
+    w.EndArray();
+  }
   w.Key("horizon"), w.Int(b.horizon);
   w.Key("ms");
   w.BeginObject();
@@ -161,10 +169,10 @@ std::string ModelJson(const measure::ModelBench& b, const std::string& model, co
 }
 
 std::string ModelText(const measure::ModelBench& b, const std::string& model) {
+  const std::string context = b.shortest > 0 ? StrCat(b.shortest, " to ", b.context) : StrCat(b.context);
   std::string out =
-      Format("%s, batch %lld, context %lld, horizon %lld, %d threads\n", model.c_str(),
-             static_cast<long long>(b.batch), static_cast<long long>(b.context),
-             static_cast<long long>(b.horizon), b.threads) +
+      Format("%s, batch %lld, context %s, horizon %lld, %d threads\n", model.c_str(),
+             static_cast<long long>(b.batch), context.c_str(), static_cast<long long>(b.horizon), b.threads) +
       Format("  time        %10.3f ms median of %lld calls (min %.3f, p90 %.3f), features included\n",
              b.ms_p50, static_cast<long long>(b.calls), b.ms_min, b.ms_p90) +
       Format("  throughput  %10.0f series/s\n", b.series_per_second) +
@@ -173,7 +181,7 @@ std::string ModelText(const measure::ModelBench& b, const std::string& model) {
       Format("  memory      %10.1f MB at most: weights %.1f, arenas %.1f, program and data the rest\n",
              static_cast<double>(b.peak_rss_bytes) / 1e6, static_cast<double>(b.weight_bytes) / 1e6,
              static_cast<double>(b.arena_bytes) / 1e6) +
-      Format("  allocations %10lld in ten runs of the plan\n  profile    ",
+      Format("  allocations %10lld in runs of the plan\n  profile    ",
              static_cast<long long>(b.allocations_in_loop));
   for (const auto& [name, share] : b.profile) {
     if (share >= 0.005) out += Format(" %s %.0f %%", name.c_str(), 100 * share);
@@ -182,19 +190,33 @@ std::string ModelText(const measure::ModelBench& b, const std::string& model) {
 }
 
 struct ModelOptions : CommonOptions {
-  std::string model;
+  std::string model, shape;
+  std::vector<int64_t> lengths;  // the shortest and the longest
   measure::ModelBenchOptions bench;
 };
+
+StatusOr<std::unique_ptr<engine::Session>> LoadOrMake(const ModelOptions& o, const Context& context) {
+  if (o.shape.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
+    return engine::Session::Load(folder, context);
+  }
+  PLINTH_ASSIGN_OR_RETURN(const formats::Config config, models::ShapeConfig(o.shape));
+  return engine::Session::Make(o.shape, config, std::make_shared<engine::RandomWeights>(), context);
+}
 
 StatusOr<int> BenchOneModel(const ModelOptions& o) {
   InterruptGuard interrupt;
   if (!(o.bench.seconds >= 0)) return absl::InvalidArgumentError("--seconds must be a number");
+  measure::ModelBenchOptions options = o.bench;
+  if (!o.lengths.empty()) {
+    options.shortest = o.lengths.front();
+    options.context = o.lengths.back();
+  }
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
-  PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
-  PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
-  PLINTH_ASSIGN_OR_RETURN(const measure::ModelBench bench, measure::BenchModel(*session, o.bench));
-  const std::string name = session->folder().name();
-  PLINTH_RETURN_IF_ERROR(Print(o.json ? ModelJson(bench, name, o) : ModelText(bench, name)));
+  PLINTH_ASSIGN_OR_RETURN(auto session, LoadOrMake(o, runtime->context()));
+  PLINTH_ASSIGN_OR_RETURN(const measure::ModelBench bench, measure::BenchModel(*session, options));
+  PLINTH_RETURN_IF_ERROR(
+      Print(o.json ? ModelJson(bench, session->name(), o) : ModelText(bench, session->name())));
   return 0;
 }
 
@@ -222,11 +244,24 @@ void AddBench(Program& program) {
 
   auto model = std::make_shared<ModelOptions>();
   CLI::App* model_command = program.Add(bench, "model", "forecasts per second of a model");
-  model_command->add_option("-m,--model", model->model, "model folder (default: the shipped model)");
+  CLI::Option* folder =
+      model_command->add_option("-m,--model", model->model, "model folder (default: the shipped model)");
+  model_command
+      ->add_option(
+          "--shape", model->shape,
+          StrCat("sizes of a published model, with random weights: ", Join(models::ShapeNames(), ", ")))
+      ->excludes(folder);
   model_command->add_option("-b,--batch", model->bench.batch, "series in one call")
       ->check(CLI::Range(1, 1 << 20));
-  model_command->add_option("-c,--context", model->bench.context, "steps of history (default: the model's)")
-      ->check(CLI::Range(1, 1 << 30));
+  CLI::Option* context = model_command->add_option("-c,--context", model->bench.context,
+                                                   "steps of history (default: the model's)");
+  context->check(CLI::Range(1, 1 << 30));
+  model_command
+      ->add_option("--lengths", model->lengths, "series from LOW to HIGH steps long, evenly spread: LOW,HIGH")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::Range(1, 1 << 30))
+      ->excludes(context);
   model_command->add_option("-H,--horizon", model->bench.horizon, "steps to forecast (default: the model's)")
       ->check(CLI::Range(1, 1 << 20));
   model_command->add_option("--seconds", model->bench.seconds, "measure at least this long")

@@ -1,6 +1,12 @@
+#include <algorithm>
+#include <numeric>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "plinth/engine/random_weights.h"
+#include "plinth/measure/bench_model.h"
 #include "plinth/measure/bench_ops.h"
+#include "plinth/models/shapes.h"
 
 namespace plinth::measure {
 namespace {
@@ -65,6 +71,79 @@ TEST(MachineTest, MeasuresBothLimits) {
   EXPECT_GT(machine->matmul_gflops, 0.5);
   EXPECT_GT(machine->read_gb_per_second, 0.5);
   EXPECT_EQ(machine->threads, 1);
+}
+
+TEST(BenchLengthsTest, LieEvenlyInMixedOrder) {
+  EXPECT_THAT(BenchLengths(3, 0, 50), testing::ElementsAre(50, 50, 50));
+  EXPECT_THAT(BenchLengths(1, 10, 50), testing::ElementsAre(50));
+  EXPECT_THAT(BenchLengths(5, 10, 50), testing::UnorderedElementsAre(10, 20, 30, 40, 50));
+  const std::vector<int64_t> many = BenchLengths(100, 32, 2048);
+  EXPECT_EQ(many, BenchLengths(100, 32, 2048));
+  EXPECT_FALSE(std::is_sorted(many.begin(), many.end()));
+  EXPECT_EQ(*std::min_element(many.begin(), many.end()), 32);
+  EXPECT_EQ(*std::max_element(many.begin(), many.end()), 2048);
+}
+
+class BenchModelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    context_.threads = &threads_;
+    context_.isa = *IsaFromEnvironment();
+    const auto config = models::ShapeConfig("plinth-ts-0");
+    ASSERT_TRUE(config.ok()) << config.status();
+    auto session =
+        engine::Session::Make("plinth-ts-0", *config, std::make_shared<engine::RandomWeights>(), context_);
+    ASSERT_TRUE(session.ok()) << session.status();
+    session_ = *std::move(session);
+  }
+
+  Threads threads_{2};
+  Context context_;
+  std::unique_ptr<engine::Session> session_;
+};
+
+TEST_F(BenchModelTest, MeasuresOneCall) {
+  const auto bench = BenchModel(*session_, {.batch = 3, .seconds = 0});
+  ASSERT_TRUE(bench.ok()) << bench.status();
+  EXPECT_EQ(bench->context, 512);
+  EXPECT_EQ(bench->horizon, 96);
+  EXPECT_EQ(bench->calls, 5);
+  EXPECT_EQ(bench->threads, 2);
+  EXPECT_GT(bench->ms_min, 0);
+  EXPECT_GE(bench->ms_p90, bench->ms_p50);
+  EXPECT_NEAR(bench->gflops, bench->flops / bench->ms_p50 * 1e-6, 1e-6 * bench->gflops);
+  double shares = 0;
+  for (const auto& [name, share] : bench->profile) shares += share;
+  EXPECT_NEAR(shares, 1, 1e-9);
+  // 38 tokens of a series go through every weight of 4 layers, one multiplication and one addition each; in
+  // the last one, only those that are forecast. Embedding, attention and head are less than a fifth of that.
+  const double layer = 3 * 38 * 2.0 * (4 * 128 * 128 + 3 * 128 * 256);
+  EXPECT_GT(bench->flops, 3 * layer);
+  EXPECT_LT(bench->flops, 4.8 * layer);
+}
+
+TEST_F(BenchModelTest, CountsWhatRuns) {
+  const auto flops = [&](const std::vector<int64_t>& lengths, int64_t horizon) {
+    const auto found = ProductFlops(*session_, lengths, horizon);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.value_or(0);
+  };
+  const double full = flops({512}, 96), part = flops({100}, 96);
+  EXPECT_LT(part, full);
+  EXPECT_NEAR(flops({512, 100, 512}, 96), 2 * full + part, 1e-9 * full);
+  // A second pass over a context that is still full, and over one that has grown.
+  EXPECT_NEAR(flops({512}, 150), 2 * full, 1e-9 * full);
+  EXPECT_NEAR(flops({100}, 97), part + flops({196}, 96), 1e-9 * full);
+}
+
+TEST_F(BenchModelTest, SizesTheModelDoesNotTakeAreRefused) {
+  auto bench = BenchModel(*session_, {.context = 513, .seconds = 0});
+  ASSERT_FALSE(bench.ok());
+  EXPECT_EQ(std::string(bench.status().message()), "the context is 513; plinth_ts takes up to 512 steps");
+  bench = BenchModel(*session_, {.context = 40, .shortest = 41, .seconds = 0});
+  ASSERT_FALSE(bench.ok());
+  EXPECT_EQ(std::string(bench.status().message()),
+            "lengths from 41 to 40 were asked for; the shortest comes first");
 }
 
 }  // namespace

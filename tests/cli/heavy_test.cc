@@ -149,5 +149,14 @@ TEST_F(HeavyTest, BenchModelKeys) {
 #endif
 }
 
+TEST_F(HeavyTest, BenchModelOfAShape) {
+  const json bench = RunJson({"bench", "model", "--shape", "plinth-ts-0", "--lengths", "32,400", "--seconds",
+                              "0.05", "-b", "3", "-t", "1", "--json"});
+  EXPECT_EQ(bench["model"], "plinth-ts-0");
+  EXPECT_EQ(bench["context"], 400);
+  EXPECT_EQ(bench["lengths"], json({32, 400}));
+  EXPECT_GT(bench["flops"].get<double>(), 0);
+}
+
 }  // namespace
 }  // namespace plinth::cli

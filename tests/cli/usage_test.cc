@@ -51,6 +51,16 @@ TEST_F(UsageTest, BadCommandLines) {
       {{"models"}, "a command is missing; there are show, list; see plinth models --help"},
       {{"bench", "model", "--batch", "0"},
        "--batch: Value 0 not in range 1 to 1048576; see plinth bench model --help"},
+      {{"bench", "model", "--shape", "nosuch"},
+       "shape \"nosuch\" is unknown; known shapes are chronos-2, chronos-2-small, chronos-bolt-base, "
+       "chronos-bolt-mini, chronos-bolt-small, chronos-bolt-tiny, plinth-ts-0"},
+      {{"bench", "model", "--shape", "plinth-ts-0", "--model", "m"},
+       "--model excludes --shape; see plinth bench model --help"},
+      {{"bench", "model", "--lengths", "32,64", "--context", "64"},
+       "--context excludes --lengths; see plinth bench model --help"},
+      {{"bench", "model", "--lengths", "64,32"},
+       "lengths from 64 to 32 were asked for; the shortest comes first"},
+      {{"bench", "model", "--context", "513"}, "the context is 513; plinth_ts takes up to 512 steps"},
       {{"plan", "--batch", "0"}, "--batch: Value 0 not in range 1 to 1048576; see plinth plan --help"},
   };
   for (const Case& c : cases) ExpectError(c.arguments, 2, c.message);
