@@ -9,6 +9,7 @@
 #include "plinth/ops/binary/op.h"
 #include "plinth/ops/concat/op.h"
 #include "plinth/ops/gather/op.h"
+#include "plinth/ops/linear/op.h"
 #include "plinth/ops/rotary/op.h"
 #include "plinth/series/quantiles.h"
 
@@ -85,6 +86,10 @@ class Network {
 
   Value Norm(Value x) { return RootMeanNorm(b_, "layer_norm", x, s_.d, s_.eps); }
   Value Inward(const char* name, Value x) { return ProjectPlain(b_, name, x, s_.d, s_.inner()); }
+  Value Unnamed(const char* name, Value x) {
+    Scope scope(b_, name);
+    return ops::Linear(b_, x, b_.Constant("weight", DType::kF32, {s_.inner(), s_.d}));
+  }
   Value Outward(Value x) { return ProjectPlain(b_, "o", x, s_.inner(), s_.d); }
   Value Turn(Value x, Value positions) {
     return ops::Rotary(b_, x, positions, {.heads = s_.heads, .head_dim = s_.d_kv, .theta = s_.theta});
@@ -126,14 +131,16 @@ class Network {
     const Value order = in(future_only ? kFutureOrder : kOrder);
     const Value places = in(future_only ? kFuturePlaces : kPlaces);
     const Value meetings = in(future_only ? kFutureMeetings : kMeetings);
-    // Rows may be reordered before or after a projection; before is one copy instead of three, but captures
-    // have rows in the order of tokens.
-    if (!v_.published) x = ops::Gather(b_, x, order);
-    Value q = Inward("q", x), k = Inward("k", x), v = Inward("v", x);
+    Value q, k, v;
     if (v_.published) {
-      q = ops::Gather(b_, q, order);
-      k = ops::Gather(b_, k, order);
-      v = ops::Gather(b_, v, order);
+      q = ops::Gather(b_, Inward("q", x), order);
+      k = ops::Gather(b_, Inward("k", x), order);
+      v = ops::Gather(b_, Inward("v", x), order);
+    } else {
+      // Reordered before the projections, one copy does instead of three. Their results stand in another
+      // order than tokens do and go without the names that captures look for.
+      x = ops::Gather(b_, x, order);
+      q = Unnamed("q", x), k = Unnamed("k", x), v = Unnamed("v", x);
     }
     return ops::Gather(b_, ops::Attention(b_, q, k, v, meetings, s_.heads, {.scale = 1}), places);
   }

@@ -16,12 +16,13 @@ size_t At(int64_t i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-Chronos2Codec::Chronos2Codec(const Chronos2Sizes& sizes, int64_t rows, int64_t)
+Chronos2Codec::Chronos2Codec(const Chronos2Sizes& sizes, int64_t rows, int64_t tokens)
     : s_(sizes),
       cursors_(At(rows)),
       z_(At(std::max(s_.context, s_.future * s_.grid.size))),
       observed_(z_.size()) {
   rows_.reserve(At(rows));
+  positions_.reserve(At(tokens));
 }
 
 void Chronos2Codec::Begin(absl::Span<const View> inputs, int64_t steps) {
@@ -33,6 +34,7 @@ void Chronos2Codec::Begin(absl::Span<const View> inputs, int64_t steps) {
   std::copy(inputs.begin(), inputs.end(), inputs_);
   tokens_ = ordered_ = meetings_ = future_meetings_ = 0;
   rows_.clear();
+  positions_.clear();
   Ints(kOffsets)[0] = Ints(kFutureOffsets)[0] = 0;
   if (grouped_) Ints(kMeetings)[0] = Ints(kFutureMeetings)[0] = 0;
 }
@@ -125,7 +127,9 @@ float Chronos2Codec::Squash(double z) const {
 }
 
 int64_t Chronos2Codec::AppendToken(int64_t position, int64_t source) {
-  Ints(kPositions)[tokens_] = static_cast<int32_t>(position);
+  PLINTH_CHECK_LT(positions_.size(), positions_.capacity());
+  positions_.push_back(static_cast<int32_t>(position));
+  Ints(kPositions)[tokens_] = positions_.back();
   Ints(kSources)[tokens_] = static_cast<int32_t>(source);
   return tokens_++;
 }
@@ -137,17 +141,16 @@ int64_t Chronos2Codec::EndOfTokens(int64_t row) const {
 // Orders the tokens of the rows from `first` on by position, then by row.
 void Chronos2Codec::OrderGroup(int64_t first) {
   const auto end = static_cast<int64_t>(rows_.size());
-  const int32_t* const positions = Ints(kPositions);
   int64_t position = 0;
   for (int64_t r = first; r < end; ++r) {
     cursors_[At(r)] = rows_[At(r)].begin;
-    position = std::min<int64_t>(position, positions[rows_[At(r)].begin]);
+    position = std::min<int64_t>(position, positions_[At(rows_[At(r)].begin)]);
   }
   for (; position <= future_; ++position) {
     const int64_t before = ordered_;
     for (int64_t r = first; r < end; ++r) {
       int64_t& token = cursors_[At(r)];
-      if (token == EndOfTokens(r) || positions[token] != position) continue;
+      if (token == EndOfTokens(r) || positions_[At(token)] != position) continue;
       Ints(kOrder)[ordered_] = static_cast<int32_t>(token);
       Ints(kPlaces)[token] = static_cast<int32_t>(ordered_);
       ++ordered_;
@@ -201,7 +204,7 @@ std::vector<Origin> Chronos2Codec::Origins() const {
   std::vector<Origin> origins;
   for (int64_t r = 0; r < static_cast<int64_t>(rows_.size()); ++r) {
     for (int64_t t = rows_[At(r)].begin; t < EndOfTokens(r); ++t) {
-      origins.push_back({r, longest + Ints(kPositions)[t]});
+      origins.push_back({r, longest + positions_[At(t)]});
     }
   }
   return origins;

@@ -83,7 +83,8 @@ class Chronos2Codec : public Codec {
   int64_t future_ = 0;  // patches of this run
   int64_t tokens_ = 0, ordered_ = 0, meetings_ = 0, future_meetings_ = 0;
   std::vector<RowState> rows_;
-  std::vector<int64_t> cursors_;  // of each row of a group: its next token to be ordered
+  std::vector<int32_t> positions_;  // of each token; a run writes over its inputs when it needs them no more
+  std::vector<int64_t> cursors_;    // of each row of a group: its next token to be ordered
   // The row being added, standardised, and where it is observed.
   std::vector<double> z_;
   std::vector<uint8_t> observed_;
