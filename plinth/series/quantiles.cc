@@ -103,7 +103,8 @@ void QuantileMap::Apply(std::span<const double> model, std::span<double> out) co
     const double from = model[step.from], to = model[step.to];
     out[i] = step.own ? from : from + step.weight * (to - from);
     const bool between = step.weight > 0 && step.weight < 1;
-    if (between) out[i] = std::clamp(out[i], std::min(from, to), std::max(from, to));  // whatever rounding did
+    if (between)
+      out[i] = std::clamp(out[i], std::min(from, to), std::max(from, to));  // whatever rounding did
   }
   for (size_t i = middle_ + 1; i < out.size(); ++i) {
     if (!steps_[i].own && out[i] < out[i - 1]) out[i] = out[i - 1];
