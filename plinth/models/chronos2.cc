@@ -226,6 +226,8 @@ class Chronos2 : public Model {
 
 // ---- Configuration ------------------------------------------------------------------------------------
 
+constexpr int64_t kMostSteps = 1 << 20;  // of history, and of one pass's forecast
+
 Status ReadForecasting(const formats::Config& config, Sizes& s) {
   const std::vector<std::string> unknown = config.UnknownKeys(
       {"context_length", "output_patch_size", "input_patch_size", "input_patch_stride", "quantiles",
@@ -234,11 +236,11 @@ Status ReadForecasting(const formats::Config& config, Sizes& s) {
     return absl::InvalidArgumentError(StrCat(config.where(), ": \"chronos_config\" has the key \"",
                                              unknown[0], "\", which Chronos-2 does not know"));
   }
-  PLINTH_ASSIGN_OR_RETURN(s.context, config.Int("context_length", 1, 1 << 20));
+  PLINTH_ASSIGN_OR_RETURN(s.context, config.Int("context_length", 1, kMostSteps));
   PLINTH_ASSIGN_OR_RETURN(s.grid.size, config.Int("input_patch_size", 1, 4096));
   PLINTH_ASSIGN_OR_RETURN(s.grid.stride, config.Int("input_patch_stride", 1, 4096));
   PLINTH_ASSIGN_OR_RETURN(const int64_t output, config.Int("output_patch_size", 1, 4096));
-  PLINTH_ASSIGN_OR_RETURN(s.future, config.IntOr("max_output_patches", 1, 1 << 16, 1));
+  PLINTH_ASSIGN_OR_RETURN(s.future, config.IntOr("max_output_patches", 1, kMostSteps / s.grid.size, 1));
   PLINTH_ASSIGN_OR_RETURN(s.levels, config.Reals("quantiles", 0, 1, 1000));
   PLINTH_ASSIGN_OR_RETURN(const bool has_register, config.FlagOr("use_reg_token", false));
   PLINTH_ASSIGN_OR_RETURN(s.arcsinh, config.FlagOr("use_arcsinh", false));

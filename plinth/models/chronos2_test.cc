@@ -127,6 +127,9 @@ TEST(Chronos2ConfigTest, RefusesWhatTheOriginalCannotDo) {
             "m/config.json: \"chronos_config\" has the key \"use_magic\", which Chronos-2 does not know");
   EXPECT_THAT(Refusal(With("\"context_length\":64", "\"context_length\":0")),
               HasSubstr("\"chronos_config.context_length\" is 0; an integer in [1, 1048576] is expected"));
+  EXPECT_THAT(
+      Refusal(With("\"max_output_patches\":4", "\"max_output_patches\":131073")),
+      HasSubstr("\"chronos_config.max_output_patches\" is 131073; an integer in [1, 131072] is expected"));
   EXPECT_THAT(Refusal(With("\"rope_theta\":10000", "\"rope_theta\":0.5")),
               HasSubstr("\"rope_theta\" is 0.5"));
 }
