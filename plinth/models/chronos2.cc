@@ -11,6 +11,7 @@
 #include "plinth/ops/gather/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/rotary/op.h"
+#include "plinth/ops/slice/op.h"
 #include "plinth/series/quantiles.h"
 
 namespace plinth::models {
@@ -19,6 +20,9 @@ namespace {
 using ops::Scope;
 using ops::Value;
 using Sizes = Chronos2Sizes;
+
+constexpr int64_t kSharedRows = 2;  // of shared.weight: padding, register
+constexpr int64_t kRegisterRow = 1;
 
 // ---- The network (section 3) --------------------------------------------------------------------------
 
@@ -77,11 +81,19 @@ class Network {
 
   // [tokens, d]: patches through the input block; the register is a row of `shared`.
   Value Tokens() {
+    const int64_t patch = s_.grid.size;
+    // For captures; nobody reads it.
+    if (v_.published) b_.Name(ops::Slice(b_, in(kFeatures), 1, patch, 2 * patch), "patch");
     const Value patches =
         ResidualBlock(b_, "input_patch_embedding", in(kFeatures), s_.features(), s_.d_ff, s_.d, s_.act);
+    return ops::Gather(b_, ops::Concat(b_, {Register(), patches}, 0), in(kSources));
+  }
+
+  // [1, d]
+  Value Register() {
     Scope scope(b_, "shared");
-    const Value shared = b_.Constant("weight", DType::kF32, {2, s_.d});
-    return ops::Gather(b_, ops::Concat(b_, {shared, patches}, 0), in(kSources));
+    const Value shared = b_.Constant("weight", DType::kF32, {kSharedRows, s_.d});
+    return b_.Name(ops::Slice(b_, shared, 0, kRegisterRow, kRegisterRow + 1));
   }
 
   Value Norm(Value x) { return RootMeanNorm(b_, "layer_norm", x, s_.d, s_.eps); }

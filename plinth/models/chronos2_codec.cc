@@ -9,8 +9,7 @@
 namespace plinth::models {
 namespace {
 
-constexpr int64_t kSharedRows = 2;      // of shared.weight: padding, register
-constexpr int64_t kRegisterSource = 1;  // which of them stands between past and future
+constexpr int64_t kRegisterSource = 0, kPatchSource = 1;  // where embedded tokens begin
 
 size_t At(int64_t i) { return static_cast<size_t>(i); }
 
@@ -76,7 +75,7 @@ void Chronos2Codec::WritePast(std::span<const double> past, const series::Scale&
     const auto seen = observed.subspan(from, count);
     if (std::none_of(seen.begin(), seen.end(), [](uint8_t o) { return o != 0; })) continue;
     WriteToken((i - patches) * s_.grid.size, z.subspan(from, count), seen);
-    AppendToken(i - patches, kSharedRows + tokens_);
+    AppendToken(i - patches, kPatchSource + tokens_);
   }
 }
 
@@ -92,7 +91,7 @@ void Chronos2Codec::WriteFuture(std::span<const double> future, const series::Sc
   for (int64_t j = 0; j < future_; ++j) {
     const auto from = At(j * s_.grid.size), count = At(s_.grid.size);
     WriteToken(j * s_.grid.size, z.subspan(from, count), observed.subspan(from, count));
-    Ints(kFutureTokens)[first + j] = static_cast<int32_t>(AppendToken(j + 1, kSharedRows + tokens_));
+    Ints(kFutureTokens)[first + j] = static_cast<int32_t>(AppendToken(j + 1, kPatchSource + tokens_));
     Ints(kFuturePositions)[first + j] = static_cast<int32_t>(j + 1);
   }
 }

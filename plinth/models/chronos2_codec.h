@@ -30,7 +30,7 @@ struct Chronos2Sizes {
 // stand together: those patches of its past in which something is observed, the register, the future.
 enum Chronos2Input : size_t {
   kFeatures,         // f32 [tokens, 3 * patch]; zeros for the register
-  kSources,          // i32 [tokens]: row of shared.weight [2] and embedded tokens, one below the other
+  kSources,          // i32 [tokens]: row of the register and the embedded tokens, one below the other
   kPositions,        // i32 [tokens]: patches behind the register, which is 0
   kOffsets,          // i32 [rows + 1]: where a row's tokens begin
   kFutureTokens,     // i32 [future]: the tokens that are forecast
