@@ -75,6 +75,8 @@ class Network {
     head_offsets_ = b_.Input("head_offsets", {DType::kI32, {bounds}});
     first_ = b_.Input("first", {DType::kI32, {rows}});
 
+    // For captures; nobody reads it.
+    if (published_) b_.Name(ops::Slice(b_, features, 1, 0, s_.grid.size), "patch");
     Value x =
         ResidualBlock(b_, "input_patch_embedding", features, s_.features(), s_.d_ff, s_.d, s_.act.function);
     if (s_.reg) x = ops::Gather(b_, ops::Concat(b_, {Embedding(kRegId, true), x}, 0), sources);

@@ -71,6 +71,26 @@ int64_t GoldenCase::Option(std::string_view key, int64_t otherwise) const {
   return value == nullptr || value->integer() == nullptr ? otherwise : *value->integer();
 }
 
+bool GoldenCase::Flag(std::string_view key) const {
+  const JsonValue* value = options.Find(key);
+  return value != nullptr && value->flag() != nullptr && *value->flag();
+}
+
+std::string GoldenCase::Text(std::string_view key) const {
+  const JsonValue* value = options.Find(key);
+  return value == nullptr || value->text() == nullptr ? "" : *value->text();
+}
+
+std::vector<std::string> GoldenCase::Texts(std::string_view key) const {
+  std::vector<std::string> texts;
+  const JsonValue* value = options.Find(key);
+  if (value == nullptr || value->array() == nullptr) return texts;
+  for (const JsonValue& element : *value->array()) {
+    texts.push_back(element.text() == nullptr ? "" : *element.text());
+  }
+  return texts;
+}
+
 StatusOr<GoldenFolder> GoldenFolder::Open(const std::string& cases_file) {
   GoldenFolder folder;
   PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(cases_file, kMaxCasesBytes));
@@ -141,6 +161,11 @@ std::vector<std::string> GoldenFolder::Layers() const {
 StatusOr<RefTensor> GoldenFolder::Input(const GoldenCase& c, const std::string& name) const {
   const std::string path = StrCat(c.name, "/in/", name);
   return Shaped(ToDouble(arrays_[0], path), c.inputs.at(name), path);
+}
+
+bool GoldenFolder::HasIntegers(const GoldenCase& c, const std::string& name) const {
+  const ConstTensorRef* tensor = arrays_[0].Find(StrCat(c.name, "/in/", name));
+  return tensor != nullptr && (tensor->dtype == DType::kI64 || tensor->dtype == DType::kI32);
 }
 
 StatusOr<RefTensor> GoldenFolder::Output(const GoldenCase& c, const std::string& name) const {

@@ -26,7 +26,12 @@ struct GoldenCase {
   std::vector<GoldenOutput> outputs;
   formats::JsonValue options;   // an object
   std::string reference_error;  // what the original raised; empty: nothing
+
+  // Options; where the key is absent or of another kind: `otherwise`, false, "" and nothing.
   int64_t Option(std::string_view key, int64_t otherwise) const;
+  bool Flag(std::string_view key) const;
+  std::string Text(std::string_view key) const;
+  std::vector<std::string> Texts(std::string_view key) const;
 };
 
 class GoldenFolder {
@@ -45,6 +50,8 @@ class GoldenFolder {
 
   // Arrays in double. Errors: NotFound naming the array.
   StatusOr<ops::RefTensor> Input(const GoldenCase& c, const std::string& name) const;
+  // Whether the array is there and holds whole numbers by its type.
+  bool HasIntegers(const GoldenCase& c, const std::string& name) const;
   // From the float64 run.
   StatusOr<ops::RefTensor> Output(const GoldenCase& c, const std::string& name) const;
   StatusOr<ops::RefTensor> Layer(const std::string& name) const;

@@ -10,7 +10,8 @@
 #include "plinth/engine/session.h"
 #include "plinth/verify/compare.h"
 #include "plinth/verify/golden.h"
-#include "plinth/verify/placed.h"
+#include "plinth/verify/golden_layers.h"
+#include "plinth/verify/golden_query.h"
 
 namespace plinth::verify {
 namespace {
@@ -19,8 +20,7 @@ using engine::Forecast;
 using ops::RefTensor;
 
 constexpr double kLayerLimit = 1e-5;
-constexpr char kContext[] = "context";      // the input of a forecast of one series
-constexpr char kQuantiles[] = "quantiles";  // its output, [quantile, step]
+constexpr char kQuantiles[] = "quantiles";  // the output of a forecast, [..., quantile, step]
 
 bool AllFinite(const std::vector<double>& data) {
   return std::all_of(data.begin(), data.end(), [](double x) { return std::isfinite(x); });
@@ -91,8 +91,8 @@ class ModelVerifier {
   // A case that ran alone and gave an answer.
   struct Ran {
     const GoldenCase* golden;
-    std::vector<double> context;
-    Forecast forecast;
+    GoldenQuery query;
+    std::vector<Forecast> forecasts;
   };
 
   bool Chosen(const std::string& name) const {
@@ -132,9 +132,8 @@ class ModelVerifier {
     row.detail = c.bad_limits.empty() ? c.problem : c.bad_limits;
   }
 
-  StatusOr<std::vector<Forecast>> Predict(const std::vector<std::span<const double>>& series,
-                                          int64_t horizon) {
-    return session_->Run(series, {.horizon = horizon, .levels = session_->model().info().levels});
+  StatusOr<std::vector<Forecast>> Predict(std::span<const engine::Group> groups, int64_t horizon) {
+    return session_->Run(groups, {.horizon = horizon, .levels = session_->model().info().levels});
   }
 
   Status RunCase(const GoldenCase& c) {
@@ -144,26 +143,26 @@ class ModelVerifier {
       row.detail = "the arrays hold an output that cases.json does not list";
       Report(std::move(row));
     }
-    if (c.inputs.size() != 1 || c.inputs.count(kContext) == 0) {
-      CheckRow row = RowOf(c, kContext, "correct");
+    StatusOr<GoldenQuery> query = MakeQuery(*golden_, c, session_->model().info());
+    if (query.status().code() == absl::StatusCode::kUnimplemented) {
+      CheckRow row = RowOf(c, kQuantiles, "correct");
       row.status = CheckStatus::kUnimplemented;
-      row.detail = StrCat("takes inputs other than one series \"", kContext, "\"");
+      row.detail = std::string(query.status().message());
       Report(std::move(row));
       return absl::OkStatus();
     }
-    PLINTH_ASSIGN_OR_RETURN(RefTensor context, golden_->Input(c, kContext));
-    const int64_t horizon = c.Option("horizon", session_->model().info().horizon);
-    auto forecasts = Predict({context.data}, horizon);
+    if (!query.ok()) return Prepend(query.status(), options_.cases_file);
+    auto forecasts = Predict(query->groups, query->horizon);
     if (!c.reference_error.empty()) {
       ReportUndefined(c, kQuantiles, forecasts, c.reference_error);
       return absl::OkStatus();
     }
-    for (const GoldenOutput& output : c.outputs) RunOutput(c, output, forecasts);
-    if (forecasts.ok()) ran_.push_back({&c, std::move(context.data), std::move((*forecasts)[0])});
+    for (const GoldenOutput& output : c.outputs) RunOutput(c, output, *query, forecasts);
+    if (forecasts.ok()) ran_.push_back({&c, *std::move(query), *std::move(forecasts)});
     return absl::OkStatus();
   }
 
-  void RunOutput(const GoldenCase& c, const GoldenOutput& output,
+  void RunOutput(const GoldenCase& c, const GoldenOutput& output, const GoldenQuery& query,
                  const StatusOr<std::vector<Forecast>>& forecasts) {
     CheckRow row = RowOf(c, output.name, "correct");
     const StatusOr<RefTensor> reference = golden_->Output(c, output.name);
@@ -178,7 +177,7 @@ class ModelVerifier {
     } else if (!forecasts.ok()) {
       row.detail = std::string(forecasts.status().message());
     } else {
-      std::vector<double> ours = LevelsFirst((*forecasts)[0]);
+      std::vector<double> ours = query.Arrange(*forecasts);
       const double limit = Tolerance(output, *reference);
       Judge(row, ours.size() == reference->data.size() ? CompareOutput(ours, *reference, limit)
                                                        : WrongSize(ours, *reference));
@@ -201,7 +200,8 @@ class ModelVerifier {
                        const StatusOr<std::vector<Forecast>>& forecasts, std::string_view original) {
     CheckRow row = RowOf(c, output, "correct");
     if (forecasts.ok()) {
-      const bool finite = AllFinite((*forecasts)[0].values);
+      const bool finite = std::all_of(forecasts->begin(), forecasts->end(),
+                                      [](const Forecast& f) { return AllFinite(f.values); });
       row.status = finite ? CheckStatus::kPassed : CheckStatus::kFailed;
       row.detail = StrCat(finite ? "a finite answer" : "an answer that is not finite", "; ", original);
     } else {
@@ -212,77 +212,89 @@ class ModelVerifier {
     Report(std::move(row));
   }
 
-  // [horizon][levels] -> [levels][horizon].
-  static std::vector<double> LevelsFirst(const Forecast& f) {
-    const size_t steps = static_cast<size_t>(f.horizon),
-                 levels = f.values.size() / std::max<size_t>(steps, 1);
-    std::vector<double> out(f.values.size());
-    for (size_t h = 0; h < steps; ++h) {
-      for (size_t q = 0; q < levels; ++q) out[q * steps + h] = f.values[h * levels + q];
-    }
-    return out;
-  }
-
   // All cases of one horizon in one batch, the longest run of neighbours there is.
   Status RunBatches() {
-    std::map<int64_t, std::vector<Ran*>> by_horizon;
-    for (Ran& ran : ran_) by_horizon[ran.forecast.horizon].push_back(&ran);
-    for (const auto& [horizon, group] : by_horizon) {
+    std::map<int64_t, std::vector<const Ran*>> by_horizon;
+    for (const Ran& ran : ran_) by_horizon[ran.query.horizon].push_back(&ran);
+    for (const auto& [horizon, cases] : by_horizon) {
       if (options_.interrupted && options_.interrupted()) return absl::CancelledError("interrupted");
-      std::vector<std::span<const double>> series;
-      for (const Ran* ran : group) series.emplace_back(ran->context);
-      PLINTH_ASSIGN_OR_RETURN(const auto together, Predict(series, horizon));
-      for (size_t i = 0; i < group.size(); ++i) {
-        CheckRow row = RowOf(*group[i]->golden, kQuantiles, "bitwise");
-        auto& alone = group[i]->forecast.values;
-        const RefTensor expected{{static_cast<int64_t>(alone.size())}, alone};
-        const View view =
-            DenseView(const_cast<double*>(together[i].values.data()), DType::kF64, expected.dims.data(), 1);
-        Judge(row, Compare(view, expected, {.ulp_type = DType::kF32}));
-        if (!row.detail.empty()) {
-          row.detail = StrCat("other bits in a batch of ", group.size(), ": ", row.detail);
-        }
-        Report(std::move(row));
+      std::vector<engine::Group> groups;
+      for (const Ran* ran : cases) {
+        groups.insert(groups.end(), ran->query.groups.begin(), ran->query.groups.end());
+      }
+      PLINTH_ASSIGN_OR_RETURN(const std::vector<Forecast> together, Predict(groups, horizon));
+      size_t first = 0;
+      for (const Ran* ran : cases) {
+        const size_t count = ran->forecasts.size();
+        CompareBits(*ran, std::span(together).subspan(first, count), groups.size());
+        first += count;
       }
     }
     return absl::OkStatus();
+  }
+
+  void CompareBits(const Ran& ran, std::span<const Forecast> together, size_t groups) {
+    CheckRow row = RowOf(*ran.golden, kQuantiles, "bitwise");
+    std::vector<double> ours = ran.query.Arrange(together);
+    std::vector<double> alone = ran.query.Arrange(ran.forecasts);
+    const RefTensor expected{{static_cast<int64_t>(alone.size())}, std::move(alone)};
+    const View view = DenseView(ours.data(), DType::kF64, expected.dims.data(), 1);
+    Judge(row, Compare(view, expected, {.ulp_type = DType::kF32}));
+    if (!row.detail.empty()) row.detail = StrCat("other bits in a batch of ", groups, ": ", row.detail);
+    Report(std::move(row));
   }
 
   // Every named value of the plan that the original recorded: of the graph as the model wrote it, and of
   // the fused one that ships, where some of them have disappeared into others.
   Status RunLayers(const GoldenCase& c) {
     const models::Model& model = session_->model();
-    PLINTH_ASSIGN_OR_RETURN(const RefTensor context, golden_->Input(c, kContext));
-    const size_t keep = std::min(context.data.size(), static_cast<size_t>(model.info().context_length));
-    const models::Row row{std::span(context.data).last(keep), {}};
-    const engine::RunSize size{1, model.Tokens(static_cast<int64_t>(keep), model.info().horizon)};
+    const models::ModelInfo& info = model.info();
+    PLINTH_ASSIGN_OR_RETURN(GoldenQuery query, MakeQuery(*golden_, c, info));
+    const int64_t passes = (query.horizon + info.stride - 1) / info.stride;
+    const int64_t steps = std::min(passes * info.stride, info.horizon);
+    engine::RunSize size{};
+    bool grouped = false;
+    for (engine::Group& group : query.groups) {
+      grouped = grouped || group.rows.size() > 1;
+      for (models::Row& row : group.rows) {
+        row.past = row.past.last(std::min(row.past.size(), static_cast<size_t>(info.context_length)));
+        size.tokens += model.Tokens(static_cast<int64_t>(row.past.size()), steps);
+        ++size.rows;
+      }
+    }
     for (const bool fused : {false, true}) {
-      PLINTH_ASSIGN_OR_RETURN(
-          const auto plan,
-          session_->MakePlan(
-              {.variant = {.published = true}, .size = size, .observe = {"*"}, .fuse = fused}));
+      PLINTH_ASSIGN_OR_RETURN(const auto plan,
+                              session_->MakePlan({.variant = {.grouped = grouped, .published = true},
+                                                  .size = size,
+                                                  .observe = {"*"},
+                                                  .fuse = fused}));
       PLINTH_ASSIGN_OR_RETURN(
           auto runner, engine::Runner::Make(model, plan, size, context_.isa, context_.threads->count()));
-      runner->Begin(model.info().horizon);
-      runner->Add({&row, 1});
+      runner->Begin(steps);
+      for (const engine::Group& group : query.groups) runner->Add(group.rows);
       PLINTH_RETURN_IF_ERROR(runner->Compute(context_.threads));
-      std::vector<int64_t> rows;
-      for (const models::Origin& origin : runner->codec().Origins()) rows.push_back(origin.position);
+      LayerPlaces places{runner->codec().Origins(), query.batch_rows};
+      for (models::Origin& origin : places.tokens) {
+        PLINTH_CHECK(origin.row >= 0 && origin.row < size.rows && origin.position >= 0);
+        origin.row = query.batch_rows[static_cast<size_t>(origin.row)];
+      }
       for (const std::string& name : golden_->Layers()) {
-        PLINTH_RETURN_IF_ERROR(RunLayer(c, name, fused, runner->workspace(), rows));
+        PLINTH_RETURN_IF_ERROR(RunLayer(c, name, fused, runner->workspace(), places));
       }
     }
     return absl::OkStatus();
   }
 
   Status RunLayer(const GoldenCase& c, const std::string& name, bool fused, const plan::Workspace& workspace,
-                  const std::vector<int64_t>& rows) {
+                  const LayerPlaces& places) {
     CheckRow row = RowOf(c, name, "layers");
     row.kernel = fused ? "fused" : "unfused";
-    PLINTH_ASSIGN_OR_RETURN(RefTensor reference, golden_->Layer(name));
-    PLINTH_ASSIGN_OR_RETURN(const std::string ours, Twin(name, reference, workspace));
-    if (!ours.empty()) {
-      JudgeLayer(row, *Observed(workspace, ours), std::move(reference), rows);
+    PLINTH_ASSIGN_OR_RETURN(const std::string twin, Twin(name, workspace));
+    if (!twin.empty()) {
+      PLINTH_ASSIGN_OR_RETURN(RefTensor reference, golden_->Layer(twin));
+      const LayerRows rows = MatchRows(*Observed(workspace, twin), std::move(reference), places);
+      Judge(row, Compare(rows.ours.view(), rows.reference, {.rel_l2 = kLayerLimit}));
+      row.dtype = DTypeName(rows.ours.dtype());
     } else if (fused) {
       return absl::OkStatus();  // folded into its reader
     } else {
@@ -301,40 +313,17 @@ class ModelVerifier {
     return nullptr;
   }
 
-  // `name` where the plan has it. Else another layer of which the original recorded the very same array (a
-  // module that returns what its last part returned): a value has one name only. Empty: neither.
-  StatusOr<std::string> Twin(const std::string& name, const RefTensor& reference,
-                             const plan::Workspace& workspace) const {
+  // `name` where the plan has it. Else another layer of which the original recorded the very same numbers (a
+  // module that returns what its last part returned, or what the next one cuts into patches). Empty: neither.
+  StatusOr<std::string> Twin(const std::string& name, const plan::Workspace& workspace) const {
     if (Observed(workspace, name) != nullptr) return name;
+    PLINTH_ASSIGN_OR_RETURN(const RefTensor reference, golden_->Layer(name));
     for (const std::string& other : golden_->Layers()) {
       if (other == name || Observed(workspace, other) == nullptr) continue;
       PLINTH_ASSIGN_OR_RETURN(const RefTensor candidate, golden_->Layer(other));
-      if (candidate.dims == reference.dims && candidate.data == reference.data) return other;
+      if (SameNumbers(reference, candidate)) return other;
     }
     return std::string();
-  }
-
-  // Ours has packed rows: the original may have dimensions of 1 before them, and rows that it computes and
-  // nobody reads (padding). `rows` says which of them ours are.
-  static void JudgeLayer(CheckRow& row, const View& ours, RefTensor reference,
-                         const std::vector<int64_t>& rows) {
-    while (static_cast<int>(reference.dims.size()) > ours.rank && reference.dims[0] == 1) {
-      reference.dims.erase(reference.dims.begin());
-    }
-    const auto count = static_cast<int64_t>(rows.size());
-    if (count > 0 && ours.rank > 0 && ours.dims[0] == count &&
-        static_cast<int>(reference.dims.size()) == ours.rank && reference.dims[0] > count &&
-        rows.back() < reference.dims[0]) {
-      const int64_t width = reference.size() / reference.dims[0];
-      for (int64_t r = 0; r < count; ++r) {
-        std::copy_n(reference.data.begin() + rows[static_cast<size_t>(r)] * width, width,
-                    reference.data.begin() + r * width);
-      }
-      reference.data.resize(static_cast<size_t>(count * width));
-      reference.dims[0] = count;
-    }
-    Judge(row, Compare(ours, reference, {.rel_l2 = kLayerLimit}));
-    row.dtype = DTypeName(ours.dtype);
   }
 
   const Context& context_;

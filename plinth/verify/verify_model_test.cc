@@ -28,10 +28,18 @@ std::string Golden(const std::string& name) {
   return StrCat(source == nullptr ? "." : source, "/tests/golden/", name);
 }
 
+// Published files of others stay outside the project.
+std::string Shared(const std::string& name) {
+  const char* shared = std::getenv("PLINTH_SHARED");
+  return shared == nullptr ? "" : StrCat(shared, "/golden/", name);
+}
+
 class GoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenTest, EveryOutputAndLayerIsWithinItsTolerance) {
-  const std::string folder = Golden(GetParam());
+  const std::string name = GetParam();
+  const std::string folder = name.ends_with("_dummy") ? Shared(name) : Golden(name);
+  if (folder.empty()) GTEST_SKIP() << "PLINTH_SHARED is not set; " << name << " is not part of the project";
   if (!FileExists(folder + "/cases.json")) GTEST_SKIP() << folder << " is not there";
   Threads threads(2);
   std::set<std::string> modes;
@@ -46,7 +54,9 @@ TEST_P(GoldenTest, EveryOutputAndLayerIsWithinItsTolerance) {
   EXPECT_EQ(modes, (std::set<std::string>{"bitwise", "correct", "layers"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GoldenTest, testing::Values("plinth_ts_rand", "plinth_ts_real"),
+INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
+                         testing::Values("chronos2_dummy", "chronos2_rand", "chronos_bolt_dummy",
+                                         "chronos_bolt_rand", "plinth_ts_rand", "plinth_ts_real"),
                          [](const auto& info) { return std::string(info.param); });
 
 // A golden folder of our own making, beside the small model.
@@ -142,6 +152,7 @@ TEST_F(ModelCheckTest, MissingAndExtraArraysAndForeignInputsFail) {
         {{"a/in/context", {1}}});
   ASSERT_TRUE(Verify().ok());
   EXPECT_EQ(rows_[0].status, CheckStatus::kUnimplemented);
+  EXPECT_THAT(rows_[0].detail, HasSubstr("takes the input \"noise\""));
 }
 
 TEST_F(ModelCheckTest, BadGoldenFoldersAreRefusedWithTheirPlace) {
@@ -161,6 +172,33 @@ TEST_F(ModelCheckTest, BadGoldenFoldersAreRefusedWithTheirPlace) {
         {{"a/in/context", {1, 2, 3}}});
   EXPECT_THAT(Verify().status().message(), HasSubstr("a/in/context: the array is [3], cases.json says [4]"));
   EXPECT_THAT(Verify("b").status().message(), HasSubstr("has no case \"b\"; the first one is \"a\""));
+}
+
+TEST_F(ModelCheckTest, AFamilyWithoutGroupsRefusesThem) {
+  Write(R"({"cases":[{"name":"a","options":{"horizon":1},"inputs":{"target":[3],"past_covariates.x":[3]},
+         "outputs":{"quantiles":{"shape":[9,1],"finite":true,"max_abs_f32_f64":1e-7}}}]})",
+        {{"a/in/target", {1, 2, 3}},
+         {"a/in/past_covariates.x", {1, 2, 3}},
+         {"a/out/quantiles.f64", std::vector<double>(9, 1)}},
+        {{"a/out/quantiles.f64", {9, 1}}});
+  ASSERT_TRUE(Verify().ok());
+  ASSERT_EQ(rows_.size(), 1u);
+  EXPECT_EQ(rows_[0].status, CheckStatus::kFailed);
+  EXPECT_THAT(rows_[0].detail, HasSubstr("forecast each series by itself; a group of 2 rows was given"));
+}
+
+TEST_F(ModelCheckTest, ARaggedBatchIsComparedSeriesBySeries) {
+  Write(R"({"cases":[{"name":"a","options":{"horizon":1},"inputs":{"context0":[2],"context1":[3]},
+         "outputs":{"quantiles":{"shape":[2,9,1],"finite":true,"max_abs_f32_f64":1e9}}}]})",
+        {{"a/in/context0", {1, 2}},
+         {"a/in/context1", {1, 2, 3}},
+         {"a/out/quantiles.f64", std::vector<double>(18, 1)}},
+        {{"a/out/quantiles.f64", {2, 9, 1}}});
+  ASSERT_TRUE(Verify().ok());
+  ASSERT_EQ(rows_.size(), 2u);
+  EXPECT_EQ(rows_[0].status, CheckStatus::kPassed) << rows_[0].detail;
+  EXPECT_EQ(rows_[1].mode, "bitwise");
+  EXPECT_EQ(rows_[1].status, CheckStatus::kPassed);
 }
 
 TEST_F(ModelCheckTest, AnEmptyListIsRefused) {
