@@ -154,6 +154,7 @@ std::string ModelJson(const measure::ModelBench& b, const std::string& model, co
   w.Key("gflops"), w.Number(b.gflops);
   w.Key("machine"), Write(w, b.machine);
   w.Key("fraction_of_matmul_peak"), w.Number(b.fraction_of_matmul_peak);
+  w.Key("cpu_fraction_of_matmul_peak"), w.Number(b.cpu_fraction_of_matmul_peak);
   w.Key("arena_bytes"), w.Int(b.arena_bytes);
   w.Key("weight_bytes"), w.Int(b.weight_bytes);
   w.Key("peak_rss_bytes"), w.Int(b.peak_rss_bytes);
@@ -176,8 +177,11 @@ std::string ModelText(const measure::ModelBench& b, const std::string& model) {
       Format("  time        %10.3f ms median of %lld calls (min %.3f, p90 %.3f), features included\n",
              b.ms_p50, static_cast<long long>(b.calls), b.ms_min, b.ms_p90) +
       Format("  throughput  %10.0f series/s\n", b.series_per_second) +
-      Format("  products    %10.1f GFLOP/s, %.0f %% of this machine's matrix peak (%.1f)\n", b.gflops,
-             100 * b.fraction_of_matmul_peak, b.machine.matmul_gflops) +
+      Format(
+          "  products    %10.1f GFLOP/s, %.0f %% of this machine's matrix peak (%.1f); %.0f %% by processor "
+          "time\n",
+          b.gflops, 100 * b.fraction_of_matmul_peak, b.machine.matmul_gflops,
+          100 * b.cpu_fraction_of_matmul_peak) +
       Format("  memory      %10.1f MB at most: weights %.1f, arenas %.1f, program and data the rest\n",
              static_cast<double>(b.peak_rss_bytes) / 1e6, static_cast<double>(b.weight_bytes) / 1e6,
              static_cast<double>(b.arena_bytes) / 1e6) +

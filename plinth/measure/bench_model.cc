@@ -1,7 +1,6 @@
 #include "plinth/measure/bench_model.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,17 +10,13 @@
 #include "plinth/base/allocations.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/base/random.h"
+#include "plinth/measure/matrix_peak.h"
+#include "plinth/measure/timing.h"
 
 namespace plinth::measure {
 namespace {
 
 using Series = std::vector<std::vector<double>>;
-
-double Seconds(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 Series MakeSeries(const std::vector<int64_t>& lengths) {
   Random random(20261130);
@@ -102,14 +97,14 @@ class Loop {
 
 // Large models take long enough for fewer rounds to do.
 bool Enough(int rounds, int most, double since) {
-  return rounds >= most || (rounds >= 2 && Seconds(CLOCK_MONOTONIC) - since > 1);
+  return rounds >= most || (rounds >= 3 && WallSeconds() - since > 1);
 }
 
 StatusOr<int64_t> CountAllocations(engine::Session& session, const Series& series, int64_t steps) {
   PLINTH_ASSIGN_OR_RETURN(Loop loop, Loop::Make(session, series, steps, /*profile=*/false));
   PLINTH_RETURN_IF_ERROR(loop.Run());  // the pool of threads starts
   const AllocationCounter counter;
-  const double begin = Seconds(CLOCK_MONOTONIC);
+  const double begin = WallSeconds();
   for (int round = 0; !Enough(round, 10, begin); ++round) PLINTH_RETURN_IF_ERROR(loop.Run());
   return counter.count();
 }
@@ -119,11 +114,11 @@ StatusOr<std::vector<std::pair<std::string, double>>> Profile(engine::Session& s
   PLINTH_ASSIGN_OR_RETURN(Loop loop, Loop::Make(session, series, steps, /*profile=*/true));
   PLINTH_RETURN_IF_ERROR(loop.Run());  // first touch of memory
   std::map<std::string, double> seconds;
-  const double begin = Seconds(CLOCK_MONOTONIC);
+  const double begin = WallSeconds();
   for (int round = 0; !Enough(round, 20, begin); ++round) {
-    const double start = Seconds(CLOCK_MONOTONIC);
+    const double start = WallSeconds();
     PLINTH_RETURN_IF_ERROR(loop.Run());
-    seconds["features and scaling"] += Seconds(CLOCK_MONOTONIC) - start;
+    seconds["features and scaling"] += WallSeconds() - start;
     for (size_t s = 0; s < loop.plan().step_count(); ++s) {
       const double step = loop.runner().workspace().step_seconds()[s];
       seconds[loop.plan().StepCall(s).spec->name] += step;
@@ -136,6 +131,23 @@ StatusOr<std::vector<std::pair<std::string, double>>> Profile(engine::Session& s
   for (const auto& [name, s] : seconds) shares.emplace_back(name, s / total);
   std::sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return shares;
+}
+
+// Alternates calls with measurements of the peak.
+StatusOr<double> ShareOfPeak(engine::Session& session, const Series& series,
+                             const engine::ForecastRequest& request, double flops) {
+  const std::vector<std::span<const double>> windows(series.begin(), series.end());
+  PLINTH_ASSIGN_OR_RETURN(MatrixPeak peak,
+                          MatrixPeak::Make(*session.context().threads, session.context().isa));
+  peak.FlopsPerCpuSecond();  // first touch of memory
+  std::vector<double> shares;
+  const double begin = WallSeconds();
+  for (int round = 0; !Enough(round, 9, begin); ++round) {
+    const double limit = peak.FlopsPerCpuSecond(), start = ProcessCpuSeconds();
+    PLINTH_RETURN_IF_ERROR(session.Run(windows, request, &Interrupted).status());
+    shares.push_back(flops / (ProcessCpuSeconds() - start) / limit);
+  }
+  return SpreadOf(std::move(shares)).median;
 }
 
 Status CheckOptions(const models::ModelInfo& info, const ModelBenchOptions& options) {
@@ -155,13 +167,13 @@ Status TimeCalls(engine::Session& session, const Series& series, const engine::F
                  double seconds, ModelBench* result) {
   const std::vector<std::span<const double>> windows(series.begin(), series.end());
   std::vector<double> wall, cpu;
-  const double begin = Seconds(CLOCK_MONOTONIC);
+  const double begin = WallSeconds();
   PLINTH_RETURN_IF_ERROR(session.Run(windows, request, &Interrupted).status());  // not counted
-  while (wall.size() < 5 || Seconds(CLOCK_MONOTONIC) - begin < seconds) {
-    const double w = Seconds(CLOCK_MONOTONIC), c = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+  while (wall.size() < 5 || WallSeconds() - begin < seconds) {
+    const double w = WallSeconds(), c = ProcessCpuSeconds();
     PLINTH_RETURN_IF_ERROR(session.Run(windows, request, &Interrupted).status());
-    cpu.push_back(1e3 * (Seconds(CLOCK_PROCESS_CPUTIME_ID) - c));
-    wall.push_back(1e3 * (Seconds(CLOCK_MONOTONIC) - w));
+    cpu.push_back(1e3 * (ProcessCpuSeconds() - c));
+    wall.push_back(1e3 * (WallSeconds() - w));
   }
   result->calls = static_cast<int64_t>(wall.size());
   result->ms_min = Quantile(wall, 0);
@@ -233,6 +245,8 @@ StatusOr<ModelBench> BenchModel(engine::Session& session, const ModelBenchOption
       std::min(info.horizon, (result.horizon + info.stride - 1) / info.stride * info.stride);
   PLINTH_ASSIGN_OR_RETURN(result.allocations_in_loop, CountAllocations(session, series, steps));
   PLINTH_ASSIGN_OR_RETURN(result.profile, Profile(session, series, steps));
+  PLINTH_ASSIGN_OR_RETURN(result.cpu_fraction_of_matmul_peak,
+                          ShareOfPeak(session, series, request, result.flops));
   PLINTH_RETURN_IF_ERROR(CheckInterrupted());
   PLINTH_ASSIGN_OR_RETURN(result.machine, MeasureMachine(*session.context().threads, session.context().isa));
   result.fraction_of_matmul_peak = result.gflops / result.machine.matmul_gflops;

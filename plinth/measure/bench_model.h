@@ -32,6 +32,8 @@ struct ModelBench {
   double gflops = 0;             // at the median wall time
   Machine machine;
   double fraction_of_matmul_peak = 0;
+  // The same by processor time, each call beside a measurement of the peak: for machines that are shared.
+  double cpu_fraction_of_matmul_peak = 0;
   int64_t arena_bytes = 0, weight_bytes = 0, peak_rss_bytes = 0;
   int64_t allocations_in_loop = 0;  // -1: cannot be counted
   // Share of the time by operator, largest first; from a profiled run of its own.

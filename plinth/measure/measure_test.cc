@@ -112,6 +112,8 @@ TEST_F(BenchModelTest, MeasuresOneCall) {
   EXPECT_GT(bench->ms_min, 0);
   EXPECT_GE(bench->ms_p90, bench->ms_p50);
   EXPECT_NEAR(bench->gflops, bench->flops / bench->ms_p50 * 1e-6, 1e-6 * bench->gflops);
+  EXPECT_GT(bench->cpu_fraction_of_matmul_peak, 0);
+  EXPECT_LT(bench->cpu_fraction_of_matmul_peak, 1.5);  // by clocks of a busy machine
   double shares = 0;
   for (const auto& [name, share] : bench->profile) shares += share;
   EXPECT_NEAR(shares, 1, 1e-9);

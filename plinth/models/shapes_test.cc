@@ -12,13 +12,14 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ShapesTest, NamesAreSortedAndEachHasAConfiguration) {
+TEST(ShapesTest, NamesAreSortedAndEachMakesAModel) {
   const std::vector<std::string> names = ShapeNames();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   for (const std::string& name : names) {
     const auto config = ShapeConfig(name);
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
-    EXPECT_TRUE(config->Text("model_type").ok()) << name;
+    const auto model = MakeModel(*config);
+    EXPECT_TRUE(model.ok()) << name << ": " << model.status();
   }
 }
 

@@ -1,4 +1,4 @@
-"""Compares `plinth` with PyTorch eager and ONNX Runtime on Chronos-Bolt and Chronos-2.
+"""Compares `plinth` with PyTorch eager, and with ONNX Runtime for Bolt, on Chronos-Bolt and Chronos-2.
 
 Published shapes with random weights (make_model.py) lie in one folder that every engine loads. For each case
 all engines must first give the same forecasts; then rounds alternate between them and `plinth bench model`
@@ -145,7 +145,7 @@ def prepare(case, model):
     network = peers.Network(model, case.horizon)
     rows = contexts(case)
     engines = [peers.Torch(network, rows, case.horizon)]
-    if "onnx" in args.engines.split(","):
+    if "onnx" in args.engines.split(",") and network.bolt:
         engines.append(peers.Onnx(network, rows, case.horizon, os.path.join(args.folder, case.shape), args.threads, args.spin))
     expected = engines[0]()
     found = {e.name: e() for e in engines[1:]}
@@ -173,7 +173,8 @@ def measure(case, model, engines):
         times = {e.name: race.time_calls(e, args.seconds) for e in engines}
         if not args.peers_only:
             *times["plinth"], report = plinth.bench(*words)
-            rows.setdefault("peak", []).append(report["fraction_of_matmul_peak"])
+            rows.setdefault("peak wall", []).append(report["fraction_of_matmul_peak"])
+            rows.setdefault("peak cpu", []).append(report["cpu_fraction_of_matmul_peak"])
         for name, (wall, cpu) in times.items():
             rows.setdefault(f"{name} wall ms", []).append(wall)
             rows.setdefault(f"{name} cpu ms", []).append(cpu)
@@ -187,7 +188,7 @@ def judge(case, rows):
     """-> [(bar, least, found, reached)]"""
     verdicts = []
     for name, least in case.bars.items():
-        row = rows.get("peak" if name == "peak" else f"{name}/plinth {args.clock}")
+        row = rows.get(f"peak {args.clock}" if name == "peak" else f"{name}/plinth {args.clock}")
         if row is not None:
             verdicts.append((name, least, row["median"], row["median"] >= least))
     return verdicts

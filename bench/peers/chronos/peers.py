@@ -60,9 +60,9 @@ class Torch:
 
 
 class Onnx:
-    """Calls the exported network: the whole forward pass with a fixed context, checked when it is made.
+    """Calls the exported network: the whole forward pass of Bolt, for any batch and a fixed context.
 
-    The batch is free for Bolt; Chronos-2's group mask is exported for the batch at hand.
+    Chronos-2 has no such peer: ONNX Runtime refuses the exported group mask, an Einsum of booleans.
     """
 
     name = "onnx"
@@ -70,8 +70,7 @@ class Onnx:
     def __init__(self, network, contexts, horizon, path, threads, spin):
         self.horizon = horizon
         self.x = pad(contexts)
-        batch, length = self.x.shape
-        path = f"{path}-context{length}" + ("" if network.bolt else f"-batch{batch}-steps{network.native}") + ".onnx"
+        path = f"{path}-context{self.x.shape[1]}.onnx"
         if not os.path.exists(path):
             export(network, self.x, path)
         options = onnxruntime.SessionOptions()
@@ -85,9 +84,8 @@ class Onnx:
 
 def export(network, x, path):
     """Writes the network as `path` (weights beside it)."""
-    # A batch of one would be taken for a constant.
-    sample = torch.from_numpy(np.repeat(x[:1], 2, 0) if network.bolt and len(x) < 2 else x)
-    free = {"context": {0: torch.export.Dim("batch", min=1, max=4096)}} if network.bolt else None
+    sample = torch.from_numpy(np.repeat(x[:1], 2, 0))  # a batch of one would be taken for a constant
+    free = {"context": {0: torch.export.Dim("batch", min=1, max=4096)}}
     with torch.inference_mode(), contextlib.redirect_stdout(io.StringIO()):
         torch.onnx.export(network, (sample,), path + ".part", dynamo=True, input_names=["context"],
                           output_names=["quantiles"], dynamic_shapes=free, external_data=False)
