@@ -82,7 +82,9 @@ std::string Text(const Sheet& s) {
   };
   line("family", StrCat(s.family, " (", s.description, ")"));
   line("context", StrCat("up to ", s.info.context_length, " steps"));
-  line("horizon", StrCat(s.info.horizon, " steps in one pass; longer ones continue on the medians"));
+  const size_t paths = s.info.continuation.paths.size();
+  line("horizon", StrCat(s.info.horizon, " steps in one pass; longer ones continue on ",
+                         paths == 1 ? "the medians" : StrCat(paths, " quantile paths")));
   line("quantiles", Join(s.info.levels, " "));
   for (const auto& [name, value] : s.info.sizes) line(name, StrCat(value));
   line("parameters", StrCat(s.parameters, " (", s.weight_bytes, " bytes)"));
