@@ -63,7 +63,12 @@ std::string Json(const Sheet& s) {
   w.Key("parameters"), w.Int(s.parameters);
   w.Key("weight_bytes"), w.Int(s.weight_bytes);
   w.Key("flops"), w.Number(s.flops);
+  w.Key("limits");
+  w.BeginArray();
+  for (const std::string& limit : s.info.limits) w.String(limit);
+  w.EndArray();
   w.Key("licence"), w.String(s.licence);
+  w.Key("published_licence"), w.String(s.info.licence);
   w.Key("notes"), w.String(s.notes);
   w.Key("digest"), w.String(StrCat("sha256:", s.digest));
   w.Key("evidence"), w.String("unproven");
@@ -74,9 +79,11 @@ std::string Json(const Sheet& s) {
 
 std::string Text(const Sheet& s) {
   std::string out = StrCat(s.path, "\n");
+  size_t width = 18;
+  for (const auto& [name, value] : s.info.sizes) width = std::max(width, name.size() + 1);
   const auto line = [&](std::string_view name, const std::string& value) {
     std::string padded(name);
-    padded.resize(std::max<size_t>(18, padded.size() + 1), ' ');
+    padded.resize(width, ' ');
     // Notes and licences come from the model's files.
     if (!value.empty()) StrAppend(&out, "  ", padded, Printable(value, Glyphs::kUnicode), "\n");
   };
@@ -84,12 +91,19 @@ std::string Text(const Sheet& s) {
   line("context", StrCat("up to ", s.info.context_length, " steps"));
   const size_t paths = s.info.continuation.paths.size();
   line("horizon", StrCat(s.info.horizon, " steps in one pass; longer ones continue on ",
-                         paths == 1 ? "the medians" : StrCat(paths, " quantile paths")));
+                         paths == 1 ? std::string("the medians") : StrCat(paths, " quantile paths")));
+  line("covariates", s.info.groups ? "past and known ahead, numbers and categories; joint targets" : "none");
   line("quantiles", Join(s.info.levels, " "));
   for (const auto& [name, value] : s.info.sizes) line(name, StrCat(value));
   line("parameters", StrCat(s.parameters, " (", s.weight_bytes, " bytes)"));
-  line("flops", StrCat(s.flops / 1e6, " million for one series and one pass"));
-  line("licence", s.licence.empty() ? "not stated" : s.licence);
+  line("flops", StrCat(s.flops / 1e6, " million for one series of ", s.info.context_length, " steps, ",
+                       s.info.horizon, " steps ahead"));
+  for (const std::string& limit : s.info.limits) line("limit", limit);
+  line("licence",
+       !s.licence.empty() ? s.licence
+       : s.info.licence.empty()
+           ? "not stated"
+           : StrCat("not stated in the folder; weights of this family are published under ", s.info.licence));
   line("notes", s.notes);
   line("digest", StrCat("sha256:", s.digest));
   line("evidence", "unproven");

@@ -58,6 +58,27 @@ StatusOr<ModelNotes> ParseModelNotes(std::string_view text, std::string_view whe
   return notes;
 }
 
+std::string LicenceOfCard(std::string_view card) {
+  bool inside = false;
+  while (!card.empty()) {
+    const size_t end = std::min(card.find('\n'), card.size());
+    std::string_view line = card.substr(0, end);
+    card.remove_prefix(std::min(end + 1, card.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line == "---") {
+      if (inside) return "";
+      inside = true;
+      continue;
+    }
+    if (!inside) return "";
+    if (!line.starts_with("license:")) continue;
+    constexpr std::string_view kAround = " \t\"'";
+    line.remove_prefix(std::min(line.find_first_not_of(kAround, 8), line.size()));
+    return std::string(line.substr(0, line.find_last_not_of(kAround) + 1));
+  }
+  return "";
+}
+
 StatusOr<ModelFolder> ModelFolder::Open(const std::string& path) {
   if (FileExists(path)) {
     return absl::InvalidArgumentError(
@@ -73,6 +94,11 @@ StatusOr<ModelFolder> ModelFolder::Open(const std::string& path) {
   if (FileExists(notes)) {
     PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(notes, kMaxNotesBytes));
     PLINTH_ASSIGN_OR_RETURN(folder.notes_, ParseModelNotes(text, notes));
+  }
+  if (folder.notes_.licence.empty() && !folder.card_.empty()) {
+    // A card is for people: one that cannot be read says nothing.
+    const StatusOr<std::string> card = ReadFile(folder.card_, kMaxNotesBytes);
+    if (card.ok()) folder.notes_.licence = LicenceOfCard(*card);
   }
   return folder;
 }

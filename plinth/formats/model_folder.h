@@ -14,13 +14,17 @@ namespace plinth::formats {
 
 // What plinth.toml beside the model may say; all of it is optional.
 struct ModelNotes {
-  std::string licence;  // SPDX identifier, as "Apache-2.0"
+  std::string licence;  // SPDX identifier, as "Apache-2.0"; else what the card's front matter says
   std::string notes;    // free text
 };
 
 // Reads the text of a plinth.toml; `where` begins every message. Errors: InvalidArgument for bad
 // syntax (with the line), a value that is not text, an unknown key.
 StatusOr<ModelNotes> ParseModelNotes(std::string_view text, std::string_view where);
+
+// The licence that a model card states in its front matter ("license: apache-2.0" between lines of "---" at
+// its beginning, as model hubs have it); empty where it states none.
+std::string LicenceOfCard(std::string_view card);
 
 class ModelFolder {
  public:

@@ -98,6 +98,16 @@ TEST_F(ModelFolderTest, ReadsNotes) {
   EXPECT_TRUE(Message(ParseModelNotes(deep, "F")).starts_with("F: line 1: not TOML: "));
 }
 
+TEST(LicenceOfCard, ReadsTheFrontMatterOnly) {
+  EXPECT_EQ(LicenceOfCard("---\nlibrary_name: x\nlicense: apache-2.0\ntags:\n---\n# Card\n"), "apache-2.0");
+  EXPECT_EQ(LicenceOfCard("---\r\nlicense: \"mit\"\r\n---\r\n"), "mit");
+  EXPECT_EQ(LicenceOfCard("---\nlicense:\n---\n"), "");
+  EXPECT_EQ(LicenceOfCard("---\nlicense: bsd"), "bsd");
+  EXPECT_EQ(LicenceOfCard("---\ntags:\n---\nlicense: mit\n"), "");
+  EXPECT_EQ(LicenceOfCard("# Card\nlicense: mit\n"), "");
+  EXPECT_EQ(LicenceOfCard(""), "");
+}
+
 TEST_F(ModelFolderTest, JoinsShards) {
   WriteTensors("a.safetensors", {"x", "y"});
   WriteTensors("b.safetensors", {"w"});

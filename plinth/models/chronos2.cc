@@ -190,10 +190,12 @@ std::vector<double> PathLevels(const std::vector<double>& levels) {
 class Chronos2 : public Model {
  public:
   explicit Chronos2(Sizes s) : s_(std::move(s)) {
+    const int64_t horizon = s_.future * s_.grid.size;
+    const std::vector<double> paths = PathLevels(s_.levels);
     info_ = {.family = "chronos2",
              .description = "patch encoder over a series and its covariates, quantile forecasts",
              .context_length = s_.context,
-             .horizon = s_.future * s_.grid.size,
+             .horizon = horizon,
              .stride = s_.grid.size,
              .levels = s_.levels,
              .sizes = {{"input_patch_size", s_.grid.size},
@@ -203,7 +205,11 @@ class Chronos2 : public Model {
                        {"num_heads", s_.heads},
                        {"d_kv", s_.d_kv},
                        {"d_ff", s_.d_ff}},
-             .continuation = {.paths = PathLevels(s_.levels), .weigh = Continuation::Weigh::kMass},
+             .continuation = {.paths = paths, .weigh = Continuation::Weigh::kMass},
+             .licence = "Apache-2.0",
+             .limits = {"every covariate and joint target is a row of its own: as much work as a series",
+                        StrCat("beyond ", horizon, " steps its own quantiles are fed back: ", paths.size(),
+                               " times the work for each further pass, and bands that grow less sure")},
              .groups = true};
   }
 

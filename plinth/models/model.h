@@ -37,6 +37,8 @@ struct ModelInfo {
   std::vector<double> levels;                          // quantile levels it gives, ascending
   std::vector<std::pair<std::string, int64_t>> sizes;  // further sizes, for `models show`
   Continuation continuation;
+  std::string licence;  // SPDX, under which the family's authors publish weights; a folder may differ
+  std::vector<std::string> limits;  // a sentence each, for `models show`
   bool groups = false;  // rows of a group see each other, so covariates and joint targets have an effect
 };
 
