@@ -11,20 +11,24 @@ namespace plinth::ops {
 namespace {
 
 constexpr int64_t kHeads = 3, kDim = 20, kWidth = kHeads * kDim;
+// Heads whose values are no whole vectors, are, and whose keys are too long to be packed.
+constexpr int64_t kDims[] = {kDim, 32, 144};
 
 // A fused [rows, q|k|v] with the columns of one part as a view.
 struct Fused {
+  int64_t width;
   Tensor x;
-  explicit Fused(int64_t rows, uint32_t seed = 1) : x(DType::kF32, {rows, 3 * kWidth}) {
+  explicit Fused(int64_t rows, uint32_t seed = 1, int64_t dim = kDim)
+      : width(kHeads * dim), x(DType::kF32, {rows, 3 * width}) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     for (int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = normal(random);
   }
   View Part(int part, int64_t first, int64_t rows) const {
     View v = x.view();
-    v.data = x.data<float>() + first * 3 * kWidth + part * kWidth;
+    v.data = x.data<float>() + first * 3 * width + part * width;
     v.dims[0] = rows;
-    v.dims[1] = kWidth;
+    v.dims[1] = width;
     return v;
   }
 };
@@ -47,7 +51,7 @@ StepRun Make(const Fused& f, int64_t first, int64_t rows, const Tensor& offsets,
 }
 
 std::vector<std::byte> Rows(const StepRun& run, int64_t first, int64_t rows) {
-  const size_t row = kWidth * sizeof(float);
+  const size_t row = static_cast<size_t>(run.out.dims[1]) * sizeof(float);
   return {run.output.begin() + static_cast<int64_t>(row) * first,
           run.output.begin() + static_cast<int64_t>(row) * (first + rows)};
 }
@@ -55,32 +59,34 @@ std::vector<std::byte> Rows(const StepRun& run, int64_t first, int64_t rows) {
 // Lengths around vector widths, row tiles, pieces (128) and key blocks (256).
 const std::vector<int32_t> kOffsets = {0, 38, 39, 39, 167, 295, 424, 1000, 1017, 1275};
 
-TEST(Attention, SequenceKeepsItsBitsInAnyBatch) {
+void ExpectTheBitsOfEachAlone(int64_t dim, Isa isa, bool causal, bool masked) {
   const int64_t rows = kOffsets.back();
-  const Fused f(rows);
+  const Fused f(rows, 1, dim);
   Tensor mask(DType::kBool, {rows});
   for (int64_t i = 0; i < rows; ++i) mask.data<uint8_t>()[i] = i % 7 != 3;
   const Tensor offsets = Int32(kOffsets);
+  StepRun batch = Make(f, 0, rows, offsets, {.causal = causal, .mask = masked ? mask.view() : View{}}, isa);
+  batch.Go();
+  for (size_t b = 0; b + 1 < kOffsets.size(); ++b) {
+    const int64_t first = kOffsets[b], count = kOffsets[b + 1] - first;
+    if (count == 0) continue;
+    const Tensor own = Int32({0, static_cast<int32_t>(count)});
+    View own_mask = mask.view();
+    own_mask.data = mask.data<uint8_t>() + first;
+    own_mask.dims[0] = count;
+    StepRun alone = Make(f, first, count, own, {.causal = causal, .mask = masked ? own_mask : View{}}, isa);
+    alone.Go();
+    EXPECT_EQ(Rows(batch, first, count), alone.output)
+        << "sequence " << b << " at " << IsaName(isa) << ", dim " << dim << (causal ? ", causal" : "")
+        << (masked ? ", masked" : "");
+  }
+}
+
+TEST(Attention, SequenceKeepsItsBitsInAnyBatch) {
   for (Isa isa : LevelsHere()) {
-    for (bool causal : {false, true}) {
-      for (bool masked : {false, true}) {
-        StepRun batch =
-            Make(f, 0, rows, offsets, {.causal = causal, .mask = masked ? mask.view() : View{}}, isa);
-        batch.Go();
-        for (size_t b = 0; b + 1 < kOffsets.size(); ++b) {
-          const int64_t first = kOffsets[b], count = kOffsets[b + 1] - first;
-          if (count == 0) continue;
-          const Tensor own = Int32({0, static_cast<int32_t>(count)});
-          View own_mask = mask.view();
-          own_mask.data = mask.data<uint8_t>() + first;
-          own_mask.dims[0] = count;
-          StepRun alone =
-              Make(f, first, count, own, {.causal = causal, .mask = masked ? own_mask : View{}}, isa);
-          alone.Go();
-          EXPECT_EQ(Rows(batch, first, count), alone.output)
-              << "sequence " << b << " at " << IsaName(isa) << (causal ? ", causal" : "")
-              << (masked ? ", masked" : "");
-        }
+    for (int64_t dim : kDims) {
+      for (bool causal : {false, true}) {
+        for (bool masked : {false, true}) ExpectTheBitsOfEachAlone(dim, isa, causal, masked);
       }
     }
   }
@@ -88,51 +94,102 @@ TEST(Attention, SequenceKeepsItsBitsInAnyBatch) {
 
 TEST(Attention, PiecesMayRunInAnyOrderAndGrouping) {
   const int64_t rows = kOffsets.back();
-  const Fused f(rows);
   const Tensor offsets = Int32(kOffsets);
-  for (Isa isa : LevelsHere()) {
-    StepRun whole = Make(f, 0, rows, offsets, {.causal = true}, isa);
-    whole.Go();
-    for (int64_t group : {1, 2, 5}) {
-      StepRun split = Make(f, 0, rows, offsets, {.causal = true}, isa);
-      split.pieces_per_launch = group;
-      split.reversed = true;
-      split.Go();
-      EXPECT_EQ(whole.output, split.output) << group << " at " << IsaName(isa);
+  for (int64_t dim : kDims) {
+    const Fused f(rows, 1, dim);
+    for (Isa isa : LevelsHere()) {
+      for (bool causal : {false, true}) {
+        StepRun whole = Make(f, 0, rows, offsets, {.causal = causal}, isa);
+        whole.Go();
+        for (int64_t group : {1, 2, 5}) {
+          StepRun split = Make(f, 0, rows, offsets, {.causal = causal}, isa);
+          split.pieces_per_launch = group;
+          split.reversed = true;
+          split.Go();
+          EXPECT_EQ(whole.output, split.output) << group << " at " << IsaName(isa) << ", dim " << dim;
+        }
+      }
     }
   }
 }
 
 // Padding a sequence with hidden keys, wherever they stand and whatever they hold, changes no bit of the
 // rows of visible tokens.
-TEST(Attention, HiddenKeysLeaveNoTrace) {
-  const int64_t length = 300, padding = 45;
-  const Fused f(length);
-  Fused padded(length + padding, 2);
+void ExpectNoTrace(int64_t dim, int64_t length, int64_t padding) {
+  const Fused f(length, 1, dim);
+  Fused padded(length + padding, 2, dim);
   Tensor mask(DType::kU8, {length + padding});
   std::vector<int64_t> place;
   int64_t token = 0;
+  const int64_t columns = 3 * f.width;
   for (int64_t i = 0; i < length + padding; ++i) {
-    float* row = padded.x.data<float>() + i * 3 * kWidth;
-    const bool hidden = i < 20 || (i % 3 == 0 && i - token < padding) || token == length;
+    float* row = padded.x.data<float>() + i * columns;
+    const bool hidden = i < padding / 2 || (i % 3 == 0 && i - token < padding) || token == length;
     mask.data<uint8_t>()[i] = hidden ? 0 : 255;
     if (hidden) {
-      std::fill(row, row + 3 * kWidth, i % 2 ? NAN : INFINITY);
+      std::fill(row, row + columns, i % 2 ? NAN : INFINITY);
     } else {
-      std::memcpy(row, f.x.data<float>() + token++ * 3 * kWidth, 3 * kWidth * sizeof(float));
+      std::memcpy(row, f.x.data<float>() + token++ * columns, static_cast<size_t>(columns) * sizeof(float));
       place.push_back(i);
     }
   }
   ASSERT_EQ(token, length);
   for (Isa isa : LevelsHere()) {
-    const Tensor own = Int32({0, 300}), all = Int32({0, 345});
+    const Tensor own = Int32({0, static_cast<int32_t>(length)});
+    const Tensor all = Int32({0, static_cast<int32_t>(length + padding)});
     StepRun plain = Make(f, 0, length, own, {}, isa);
     plain.Go();
     StepRun hidden = Make(padded, 0, length + padding, all, {.mask = mask.view()}, isa);
     hidden.Go();
     for (int64_t i = 0; i < length; ++i) {
-      EXPECT_EQ(Rows(plain, i, 1), Rows(hidden, place[static_cast<size_t>(i)], 1)) << "row " << i;
+      EXPECT_EQ(Rows(plain, i, 1), Rows(hidden, place[static_cast<size_t>(i)], 1))
+          << "row " << i << " of " << length << " at " << IsaName(isa) << ", dim " << dim;
     }
+  }
+}
+
+// Lengths around what is packed, read in place, and one or two blocks of keys.
+TEST(Attention, HiddenKeysLeaveNoTrace) {
+  for (int64_t dim : kDims) {
+    for (int64_t length : {1, 4, 12, 16, 17, 20, 33, 37, 129, 256, 258, 300}) {
+      ExpectNoTrace(dim, length, length < 20 ? 14 : 45);
+    }
+  }
+}
+
+// Query heads that share a key head equal heads of their own that hold the same keys.
+TEST(Attention, SharedKeyHeadsEqualCopies) {
+  const int64_t rows = 300, dim = 32;
+  const Fused f(rows, 1, dim);
+  Tensor copies(DType::kF32, {rows, 6 * dim});
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t c = 0; c < 6 * dim; ++c) {
+      copies.data<float>()[i * 6 * dim + c] =
+          f.x.data<float>()[i * 9 * dim + 3 * dim + c / (3 * dim) * dim + c % dim];
+    }
+  }
+  Tensor q(DType::kF32, {rows, 6 * dim});
+  for (int64_t i = 0; i < q.size(); ++i) q.data<float>()[i] = f.x.data<float>()[i];
+  View shared = f.Part(1, 0, rows);
+  shared.dims[1] = 2 * dim;
+  const Tensor offsets = Int32({0, 7, 40, 300});
+  for (Isa isa : LevelsHere()) {
+    StepRun grouped{.spec = &AttentionSpec(),
+                    .inputs = {q.view(), shared, shared, offsets.view(), View{}, View{}, View{}},
+                    .attributes = {{"heads", int64_t{6}}, {"kv_heads", int64_t{2}}},
+                    .isa = isa};
+    grouped.Go();
+    StepRun plain{.spec = &AttentionSpec(),
+                  .inputs = {q.view(), copies.view(), copies.view(), offsets.view(), View{}, View{}, View{}},
+                  .attributes = {{"heads", int64_t{6}}},
+                  .isa = isa};
+    plain.Go();
+    EXPECT_EQ(plain.output, grouped.output) << IsaName(isa);
+    StepRun split = grouped;
+    split.pieces_per_launch = 1;
+    split.reversed = true;
+    split.Go();
+    EXPECT_EQ(plain.output, split.output) << IsaName(isa);
   }
 }
 

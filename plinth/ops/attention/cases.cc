@@ -103,10 +103,45 @@ void AddHeadsAndScale(std::vector<Case>* cases) {
       Finish("bias_minus_infinity", {.queries = 3, .keys = 2, .kv_offsets = {0, 2}, .bias = hard}));
 }
 
+// What is packed and what is not goes by the length of heads, the numbers of keys and queries, and masks.
+void AddWays(std::vector<Case>* cases) {
+  for (int64_t dim : {64, 129, 144, 512}) {
+    for (int64_t n : {1, 3, 4, 5, 16, 17, 20, 33}) {
+      cases->push_back(Finish(StrCat("way", dim, "_", n), {.queries = n, .keys = n, .heads = 1, .dim = dim}));
+    }
+    cases->push_back(
+        Finish(StrCat("way_mask", dim),
+               {.queries = 45, .keys = 45, .heads = 1, .dim = dim, .mask = {.fill = Fill::kMask}}));
+    cases->push_back(Finish(StrCat("way_causal", dim),
+                            {.queries = 45, .keys = 45, .heads = 1, .dim = dim, .causal = true}));
+  }
+  const InputCase strided{.place = Place::kRowStrided};
+  cases->push_back(
+      Finish("way_strided", {.dim = 64, .ragged = true, .q = strided, .k = strided, .v = strided}));
+  cases->push_back(Finish("way_shared", {.queries = 60,
+                                         .keys = 60,
+                                         .heads = 6,
+                                         .kv_heads = 2,
+                                         .dim = 32,
+                                         .q_offsets = {0, 5, 22, 60},
+                                         .mask = {.fill = Fill::kMask}}));
+  // Every head's queries as rows of one head: T5's cross attention with its projections multiplied out.
+  cases->push_back(Finish("way_absorbed", {.queries = 16,
+                                           .keys = 66,
+                                           .heads = 1,
+                                           .dim = 1024,
+                                           .q_offsets = {0, 8, 16},
+                                           .kv_offsets = {0, 33, 66},
+                                           .scale = 1}));
+  cases->push_back(Finish("way_many_queries",
+                          {.queries = 70, .keys = 9, .dim = 64, .q_offsets = {0, 70}, .kv_offsets = {0, 9}}));
+}
+
 void AddDistances(std::vector<Case>* cases) {
   for (int64_t n : {1, 2, 15, 16, 17, 33, 48, 65, 129}) {
     cases->push_back(
-        Finish(StrCat("distance", n), {.queries = n, .keys = n, .bias = Distance(2, n), .scale = 1}));
+        Finish(StrCat("distance", n),
+               {.queries = n, .keys = n, .dim = n % 2 ? 64 : 8, .bias = Distance(2, n), .scale = 1}));
   }
   cases->push_back(Finish("distance_longer", {.ragged = true, .bias = Distance(2, 71)}));
   cases->push_back(Finish("distance_shared", {.ragged = true, .bias = Distance(1, 20)}));
@@ -252,6 +287,7 @@ std::vector<Case> Cases() {
   std::vector<Case> cases;
   AddSizes(&cases);
   AddHeadsAndScale(&cases);
+  AddWays(&cases);
   AddDistances(&cases);
   AddHiddenKeys(&cases);
   AddCross(&cases);
@@ -402,7 +438,8 @@ const OpChecks& AttentionChecks() {
           "empty sequences, rows of nobody, tiles that straddle pieces; hidden keys that hold NaN; rows that "
           "see nothing; a maximum that rises or falls from block to block, a first block of -infinity; "
           "shared "
-          "key heads, biases with and without heads and by distance, scale 1; strided and misaligned inputs.",
+          "key heads, long heads, few keys or queries, biases with and without heads and by distance, scale "
+          "1; strided and misaligned inputs.",
       .reference = AttentionReference,
       .cases = Cases,
       .refusals = Refusals,

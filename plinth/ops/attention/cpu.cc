@@ -2,10 +2,11 @@
 
 #include <cstring>
 
-#include "plinth/ops/attention/lanes.h"
+#include "plinth/ops/attention/dot.h"
+#include "plinth/ops/attention/pack.h"
+#include "plinth/ops/attention/softmax_rows.h"
 #include "plinth/ops/attention/tile.h"
 #include "plinth/ops/row_pieces.h"
-#include "plinth/ops/vector_math.h"
 
 namespace plinth::ops::PLINTH_KERNEL_LEVEL {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct Sequence {
   const float *q, *k, *v;  // the head's first element in the sequence's first row
   int64_t q_stride, k_stride, v_stride;
+  int64_t kv_head;
   const uint8_t* mask;  // of the sequence's keys, or nullptr
   const float* bias;    // that of the head's query 0 and key 0, or nullptr; keys lie side by side
   int64_t bias_stride;
@@ -93,100 +95,137 @@ inline int64_t CountBelow(const int32_t* index, int64_t count, int64_t reach) {
   return low;
 }
 
-// Turns the first `n` scores of a row into weights against the running maximum, corrects the running
-// sum, and returns the factor that earlier sums of the row need. Lanes up to a whole vector become 0.
-PLINTH_TILE float WeighRow(float* scores, int64_t n, float* running_top, float* running_sum) {
-  const int64_t whole = n / kLanes * kLanes;
-  const Vec lowest = -kInf - Vec{};
-  Vec tops = lowest;
-  for (int64_t j = 0; j < whole; j += kLanes) tops = LargerOf(LoadVec(scores + j), tops);
-  if (whole < n) {
-    const Vec last = FirstLanes(LoadVec(scores + whole), n - whole, lowest);
-    StoreVec(scores + whole, last);
-    tops = LargerOf(last, tops);
-  }
-  const float before = *running_top;
-  const float block_top = LargestLane(tops);
-  const float top = block_top > before ? block_top : before;
-  // While there is nothing but -infinity, subtract 0: the weights are then 0 instead of NaN.
-  const float base = top == -kInf ? 0.0f : top;
-  Vec sums{};
-  for (int64_t j = 0; j < n; j += kLanes) {
-    const Vec e = ExpVec(LoadVec(scores + j) - base);
-    StoreVec(scores + j, e);
-    sums += e;
-  }
-  const float factor = before == top ? 1.0f : Exp(before - base);
-  *running_sum = *running_sum * factor + SumOfLanes(sums);
-  *running_top = top;
-  return factor;
+// What the scratch memory holds of the keys of one sequence, for the query rows at hand.
+struct Listed {
+  int64_t count = 0;     // visible keys in Work::index
+  bool all = false;      // they are all that any of the rows sees
+  int64_t kv_head = -1;  // the key head that is packed; -1: none
+};
+
+// Longest heads whose keys are packed, fewest keys that are.
+constexpr int64_t kPackedDim = 128, kPackedKeys = 17;
+// Most query rows that read values where they lie.
+constexpr int64_t kRowsInPlace = 16;
+
+// How many of `count` listed keys are packed; the others go by dot products. The two ways round
+// differently, so the choice may depend on nothing but the head's length and the visible keys. Rows of a
+// causal sequence see different numbers of keys, and how many are listed depends on the rows at hand, so
+// all of theirs are packed.
+int64_t PackedOf(const AttentionParams& params, int64_t count) {
+  if (params.dim > kPackedDim) return 0;
+  if (params.causal) return count;
+  if (count < kPackedKeys) return 0;
+  const int64_t rest = count % kLanes;
+  return kLanes > kDotKeys && rest <= kDotKeys ? count - rest : count;
 }
 
-// Weighs the first seen[r] scores of each row and corrects what is mixed so far (`width` floats a row).
-// One copy for all tiles: a compiler that contracted two copies differently would give two sets of bits.
-__attribute__((noinline)) void WeighRows(float* scores, const int64_t* seen, int rows, float* tops,
-                                         float* sums, float* mixed, int64_t width) {
-  for (int r = 0; r < rows; ++r) {
-    if (seen[r] == 0) continue;
-    const float factor = WeighRow(scores + r * kAttentionKeys, seen[r], tops + r, sums + r);
-    if (factor == 1.0f) continue;
-    for (int64_t e = 0; e < width; e += kLanes) {
-      StoreVec(mixed + r * width + e, LoadVec(mixed + r * width + e) * factor);
-    }
+// The listed keys and their values as tiles read them.
+struct Block {
+  int64_t count, packed;
+  const float* values;
+  int64_t value_stride;
+};
+
+Block MakeBlock(const Sequence& s, const AttentionParams& params, const Work& work, Listed* listed) {
+  Block block{listed->count, PackedOf(params, listed->count), work.values, LaneCeil(params.value_dim)};
+  const bool fresh = listed->kv_head != s.kv_head;
+  listed->kv_head = s.kv_head;
+  if (fresh && block.packed > 0) {
+    PackKeys(s.k, s.k_stride, work.index, block.packed, params.dim, work.keys);
   }
+  if (s.mask == nullptr && params.value_dim % kLanes == 0 && s.last - s.first <= kRowsInPlace) {
+    block.values = s.v + work.index[0] * s.v_stride;
+    block.value_stride = s.v_stride;
+  } else if (fresh) {
+    PackValues(s.v, s.v_stride, work.index, block.count, params.value_dim, work.values);
+  }
+  return block;
 }
 
-void AddBias(const float* bias, const int32_t* index, int64_t n, float* scores) {
-#pragma omp simd
-  for (int64_t j = 0; j < n; ++j) scores[j] += bias[index[j]];
-}
-
-// Works `count` packed keys into the rows [row, row + R) of the piece.
+// The scores of R rows from `row` of the piece on with the first `wanted` keys of the block.
 template <int R>
-void WorkTile(const Sequence& s, const AttentionParams& params, const Work& work, int64_t row,
-              int64_t count) {
+void ScoreBlock(const Sequence& s, const AttentionParams& params, const Work& work, const Block& block,
+                int64_t row, int64_t wanted) {
+  const float* q = s.q + (s.first + row) * s.q_stride;
+  if (block.packed > 0) {
+    Score<R>(q, s.q_stride, work.keys, wanted < block.packed ? wanted : block.packed, block.packed,
+             params.dim, params.scale, work.scores);
+  }
+  if (wanted > block.packed) {
+    Dot(q, s.q_stride, R, s.k, s.k_stride, work.index, block.packed, wanted, params.dim, params.scale,
+        work.scores);
+  }
+}
+
+void BiasRows(const Sequence& s, const Work& work, int64_t row, const int64_t* seen, int64_t rows) {
+  for (int64_t r = 0; s.bias != nullptr && r < rows; ++r) {
+    AddBias(s.bias + (s.first + row + r) * s.bias_stride, work.index, s.mask == nullptr, seen[r],
+            work.scores + r * kAttentionKeys);
+  }
+}
+
+// Works a block into the rows [row, row + R) of the piece.
+template <int R>
+void WorkTile(const Sequence& s, const AttentionParams& params, const Work& work, const Block& block,
+              int64_t row) {
   const int64_t width = LaneCeil(params.value_dim);
-  int64_t seen[R], least = count, most = 0;
+  int64_t seen[R], least = block.count, most = 0;
   for (int r = 0; r < R; ++r) {
-    seen[r] = params.causal ? CountBelow(work.index, count, ReachOf(s, true, s.first + row + r)) : count;
+    seen[r] = params.causal ? CountBelow(work.index, block.count, ReachOf(s, true, s.first + row + r))
+                            : block.count;
     least = seen[r] < least ? seen[r] : least;
     most = seen[r] > most ? seen[r] : most;
   }
   if (most == 0) return;
-  Score<R>(s.q + (s.first + row) * s.q_stride, s.q_stride, work.keys, most, count, params.dim, params.scale,
-           work.scores);
+  ScoreBlock<R>(s, params, work, block, row, most);
+  BiasRows(s, work, row, seen, R);
   float* mixed = work.mixed + row * width;
-  for (int r = 0; s.bias != nullptr && r < R; ++r) {
-    AddBias(s.bias + (s.first + row + r) * s.bias_stride, work.index, seen[r],
-            work.scores + r * kAttentionKeys);
-  }
   WeighRows(work.scores, seen, R, work.tops + row, work.sums + row, mixed, width);
-  Mix<R>(work.scores, work.values, width, 0, least, mixed);
+  Mix<R>(work.scores, block.values, block.value_stride, 0, least, width,
+         {mixed, width, mixed, width, nullptr});
   for (int r = 0; r < R; ++r) {
-    if (seen[r] > least) {
-      Mix<1>(work.scores + r * kAttentionKeys, work.values, width, least, seen[r], mixed + r * width);
-    }
+    if (seen[r] == least) continue;
+    float* own = mixed + r * width;
+    Mix<1>(work.scores + r * kAttentionKeys, block.values, block.value_stride, least, seen[r], width,
+           {own, width, own, width, nullptr});
   }
 }
 
-void WorkSequence(const Sequence& s, const AttentionParams& params, const Work& work) {
+// The same for a block that holds all keys and rows that see all of them: writes the result.
+template <int R>
+void FinishTile(const Sequence& s, const AttentionParams& params, const Work& work, const Block& block,
+                int64_t row) {
+  ScoreBlock<R>(s, params, work, block, row, block.count);
+  int64_t seen[R];
+  float tops[R], sums[R];
+  for (int r = 0; r < R; ++r) {
+    seen[r] = block.count;
+    tops[r] = -kInf;
+    sums[r] = 0;
+  }
+  BiasRows(s, work, row, seen, R);
+  WeighRows(work.scores, seen, R, tops, sums, nullptr, 0);
+  for (int r = 0; r < R; ++r) sums[r] = 1.0f / sums[r];
+  Mix<R>(work.scores, block.values, block.value_stride, 0, block.count, params.value_dim,
+         {nullptr, 0, s.out + (s.first + row) * s.out_stride, s.out_stride, sums});
+}
+
+// Rows whose keys take several blocks, or that see different keys, or whose values are no whole vectors.
+void WorkByBlocks(const Sequence& s, const AttentionParams& params, const Work& work, int64_t reach,
+                  int64_t cursor, Listed* listed) {
   const int64_t rows = s.last - s.first, width = LaneCeil(params.value_dim);
   std::memset(work.mixed, 0, static_cast<size_t>(rows * width) * sizeof(float));
   for (int64_t r = 0; r < rows; ++r) {
     work.tops[r] = -kInf;
     work.sums[r] = 0;
   }
-  const int64_t reach = ReachOf(s, params.causal, s.last - 1);
-  int64_t cursor = 0;
-  int64_t first_visible = s.keys;
-  while (true) {
-    const int64_t count = CollectKeys(s.mask, reach, &cursor, work.index);
-    if (count <= 0) break;
-    if (first_visible == s.keys) first_visible = work.index[0];
-    PackKeys(s.k, s.k_stride, work.index, count, params.dim, work.keys);
-    PackValues(s.v, s.v_stride, work.index, count, params.value_dim, work.values);
+  const int64_t first_visible = listed->count > 0 ? work.index[0] : s.keys;
+  while (listed->count > 0) {
+    const Block block = MakeBlock(s, params, work, listed);
     ForTiles(rows,
-             [&](int64_t row, auto tile) { WorkTile<decltype(tile)::rows>(s, params, work, row, count); });
+             [&](int64_t row, auto tile) { WorkTile<decltype(tile)::rows>(s, params, work, block, row); });
+    if (listed->all) break;
+    *listed = {CollectKeys(s.mask, reach, &cursor, work.index)};
   }
   for (int64_t r = 0; r < rows; ++r) {
     float* out = s.out + (s.first + r) * s.out_stride;
@@ -199,6 +238,22 @@ void WorkSequence(const Sequence& s, const AttentionParams& params, const Work& 
 #pragma omp simd
     for (int64_t e = 0; e < params.value_dim; ++e) out[e] = mixed[e] * scale;
   }
+}
+
+void WorkSequence(const Sequence& s, const AttentionParams& params, const Work& work, Listed* listed) {
+  const int64_t reach = ReachOf(s, params.causal, s.last - 1);
+  int64_t cursor = 0;
+  if (!listed->all) {
+    *listed = {CollectKeys(s.mask, reach, &cursor, work.index)};
+    listed->all = cursor >= reach;
+  }
+  if (!listed->all || listed->count <= 0 || params.causal || params.value_dim % kLanes != 0) {
+    WorkByBlocks(s, params, work, reach, cursor, listed);
+    return;
+  }
+  const Block block = MakeBlock(s, params, work, listed);
+  ForTiles(s.last - s.first,
+           [&](int64_t row, auto tile) { FinishTile<decltype(tile)::rows>(s, params, work, block, row); });
 }
 
 void ClearRows(const CpuArgs& args, const AttentionParams& params, int64_t head, int64_t first,
@@ -214,6 +269,7 @@ bool MakeSequence(const CpuArgs& args, const AttentionParams& params, int64_t he
   const int32_t* q_at = static_cast<const int32_t*>(args.in[3].data);
   const int32_t* kv_at = params.has_kv_offsets ? static_cast<const int32_t*>(args.in[4].data) : q_at;
   const int64_t kv_head = head / (params.heads / params.kv_heads);
+  s->kv_head = kv_head;
   s->queries = q_at[b + 1] - q_at[b];
   s->keys = kv_at[b + 1] - kv_at[b];
   s->q = Row<const float>(args.in[0], q_at[b]) + head * params.dim;
@@ -249,8 +305,9 @@ bool MakeSequence(const CpuArgs& args, const AttentionParams& params, int64_t he
   return true;
 }
 
-// The row tiles of all sequences that start in query rows [first, last), and the rows of no sequence.
-void WorkRows(const CpuArgs& args, const AttentionParams& params, const Work& work, int64_t head,
+// Heads [h0, h1) of the row tiles of all sequences that start in query rows [first, last), and of the rows
+// of no sequence. Heads come innermost: they share the list of keys, some the keys themselves.
+void WorkRows(const CpuArgs& args, const AttentionParams& params, const Work& work, int64_t h0, int64_t h1,
               int64_t first, int64_t last) {
   const int32_t* at = static_cast<const int32_t*>(args.in[3].data);
   const int64_t sequences = args.in[3].dims[0] - 1;
@@ -271,14 +328,19 @@ void WorkRows(const CpuArgs& args, const AttentionParams& params, const Work& wo
     Sequence s;
     s.first = tile;
     s.last = tile + kAttentionRows < rows ? tile + kAttentionRows : rows;
-    if (MakeSequence(args, params, head, b, &s)) {
-      WorkSequence(s, params, work);
-    } else {
-      ClearRows(args, params, head, start + s.first, start + s.last);
+    Listed listed;
+    for (int64_t head = h0; head < h1; ++head) {
+      if (MakeSequence(args, params, head, b, &s)) {
+        WorkSequence(s, params, work, &listed);
+      } else {
+        ClearRows(args, params, head, start + s.first, start + s.last);
+      }
     }
   }
   const int64_t owned = at[sequences];
-  ClearRows(args, params, head, owned > first ? owned : first, last);
+  for (int64_t head = h0; head < h1; ++head) {
+    ClearRows(args, params, head, owned > first ? owned : first, last);
+  }
 }
 
 }  // namespace
@@ -298,15 +360,17 @@ void AttentionF32(const CpuArgs& args, int64_t begin, int64_t end) {
   const bool good =
       CheckOffsets(args, 3, rows) && (!params.has_kv_offsets || CheckOffsets(args, 4, args.in[1].dims[0]));
   // Heads vary fastest: pieces that run together share the rows they read.
-  for (int64_t piece = begin; piece < end; ++piece) {
-    const int64_t head = piece % params.heads;
+  for (int64_t piece = begin; piece < end;) {
+    const int64_t h0 = piece % params.heads;
+    const int64_t h1 = h0 + end - piece < params.heads ? h0 + end - piece : params.heads;
     const int64_t first = piece / params.heads * kAttentionRows;
     const int64_t last = first + kAttentionRows < rows ? first + kAttentionRows : rows;
     if (good) {
-      WorkRows(args, params, work, head, first, last);
+      WorkRows(args, params, work, h0, h1, first, last);
     } else {
-      ClearRows(args, params, head, first, last);
+      for (int64_t head = h0; head < h1; ++head) ClearRows(args, params, head, first, last);
     }
+    piece += h1 - h0;
   }
 }
 

@@ -29,22 +29,50 @@ PLINTH_TILE Vec MoveDown(Vec x) {
   for (int i = 0; i < kLanes; ++i) from[i] = (i + By) % kLanes;
   return __builtin_shuffle(x, from);
 }
-PLINTH_TILE float SumOfLanes(Vec x) {
-  if constexpr (kLanes > 8) x += MoveDown<8>(x);
-  if constexpr (kLanes > 4) x += MoveDown<4>(x);
-  x += MoveDown<2>(x);
-  return x[0] + x[1];
+
+typedef float FourFloats __attribute__((vector_size(16)));
+typedef float FourAnywhere __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Of two vectors cut into blocks of `S` lanes: the even blocks of both, a's where they are and b's behind
+// them; and the odd blocks likewise.
+template <int S>
+PLINTH_TILE Vec EvenBlocks(Vec a, Vec b) {
+  VecInt from;
+#pragma GCC unroll 16
+  for (int j = 0; j < kLanes; ++j) from[j] = (j & S) == 0 ? j : kLanes + j - S;
+  return __builtin_shuffle(a, b, from);
 }
-PLINTH_TILE float LargestLane(Vec x) {
-  if constexpr (kLanes > 8) x = LargerOf(MoveDown<8>(x), x);
-  if constexpr (kLanes > 4) x = LargerOf(MoveDown<4>(x), x);
-  x = LargerOf(MoveDown<2>(x), x);
-  return x[1] > x[0] ? x[1] : x[0];
+template <int S>
+PLINTH_TILE Vec OddBlocks(Vec a, Vec b) {
+  VecInt from;
+#pragma GCC unroll 16
+  for (int j = 0; j < kLanes; ++j) from[j] = (j & S) == 0 ? j + S : kLanes + j;
+  return __builtin_shuffle(a, b, from);
+}
+
+// The lanes of each of four vectors joined by `join`, halves first.
+template <typename Join>
+PLINTH_TILE FourFloats JoinLanes(const Vec (&x)[4], Join join) {
+  constexpr int kQuarter = kLanes / 4;
+  const Vec even = join(EvenBlocks<2 * kQuarter>(x[0], x[2]), OddBlocks<2 * kQuarter>(x[0], x[2]));
+  const Vec odd = join(EvenBlocks<2 * kQuarter>(x[1], x[3]), OddBlocks<2 * kQuarter>(x[1], x[3]));
+  Vec all = join(EvenBlocks<kQuarter>(even, odd), OddBlocks<kQuarter>(even, odd));
+  if constexpr (kQuarter > 2) all = join(MoveDown<2>(all), all);
+  if constexpr (kQuarter > 1) all = join(MoveDown<1>(all), all);
+  return FourFloats{all[0], all[kQuarter], all[2 * kQuarter], all[3 * kQuarter]};
+}
+PLINTH_TILE FourFloats SumsOfLanes(const Vec (&x)[4]) {
+  return JoinLanes(
+      x, [](Vec a, Vec b) __attribute__((always_inline)) { return a + b; });
+}
+PLINTH_TILE FourFloats LargestLanes(const Vec (&x)[4]) {
+  return JoinLanes(
+      x, [](Vec a, Vec b) __attribute__((always_inline)) { return LargerOf(a, b); });
 }
 
 // Exp of vector_math.h on a whole vector that holds nothing above 0: the same steps.
 PLINTH_TILE Vec ExpVec(Vec x) {
-  const Vec c = x < -120.0f ? -120.0f - Vec{} : x;
+  const Vec c = LargerOf(-120.0f - Vec{}, x);  // keeps NaN
   const Vec t = c * 1.44269504088896341f + kRoundMagic;
   const Vec n = t - kRoundMagic;
   Vec r = c - n * 0.693145751953125f;

@@ -1,6 +1,6 @@
-// The register tiles of attention: scores of a few rows against packed keys, the mix of packed values,
-// and the packing. Every element is one chain of multiply-adds over ascending keys or columns, whatever
-// the tile, so that a row's bits do not depend on the rows beside it.
+// The register tiles of attention: scores of a few rows against packed keys, and the mix of values. Every
+// element is one chain of multiply-adds over ascending keys or columns, whatever the tile, so that a row's
+// bits do not depend on the rows beside it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,6 @@ constexpr int kScoreVectors = 3, kScoreRows = 4;
 #else
 constexpr int kScoreVectors = 2, kScoreRows = 4;
 #endif
-constexpr int kMixVectors = 2;
 static_assert(kScoreRows <= kAttentionTile && kLanes <= kAttentionLanes);
 
 constexpr int64_t LaneCeil(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
@@ -52,16 +51,38 @@ static inline void ScoreTile(const float* q, int64_t q_stride, const float* pane
   }
 }
 
-// mixed[r][e] += sum over keys [first, last) of weights[r][j] * values[j][e], for R rows, C vectors.
+// Vectors of values that a mix of `rows` rows takes at once: what the registers hold, so that few rows
+// still keep many chains in flight.
+constexpr int MixVectors(int rows) { return rows <= 2 || (rows <= 4 && kScoreRows > 4) ? 4 : 2; }
+
+// Where the rows of a mix begin, end, and what the sums are multiplied with at last.
+struct MixEnds {
+  const float* from;  // nullptr: zero
+  int64_t from_stride;
+  float* to;
+  int64_t to_stride;
+  const float* factors;  // one for each row; nullptr: none
+};
+
+// to[r][e] = (from[r][e] + sum over keys [first, last) of weights[r][j] * values[j][e]) * factors[r], for R
+// rows and C vectors of e.
 template <int R, int C>
 static inline void MixTile(const float* weights, const float* values, int64_t value_stride, int64_t first,
-                           int64_t last, float* mixed) {
+                           int64_t last, const MixEnds& ends, int64_t e) {
   Vec acc[R][C];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) acc[r][c] = LoadVec(mixed + r * value_stride + c * kLanes);
+    for (int c = 0; c < C; ++c) acc[r][c] = Vec{};
   }
+  if (ends.from != nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) acc[r][c] = LoadVec(ends.from + r * ends.from_stride + e + c * kLanes);
+    }
+  }
+  values += e;
   for (int64_t j = first; j < last; ++j) {
     Vec value[C];
 #pragma GCC unroll 4
@@ -75,8 +96,9 @@ static inline void MixTile(const float* weights, const float* values, int64_t va
   }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
+    const float factor = ends.factors == nullptr ? 1.0f : ends.factors[r];
 #pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) StoreVec(mixed + r * value_stride + c * kLanes, acc[r][c]);
+    for (int c = 0; c < C; ++c) StoreVec(ends.to + r * ends.to_stride + e + c * kLanes, acc[r][c] * factor);
   }
 }
 
@@ -100,89 +122,65 @@ static __attribute__((noinline)) void Score(const float* q, int64_t q_stride, co
   if (vectors == 1) ScoreTile<R, 1>(q, q_stride, packed, dim, scale, scores);
 }
 
+// R rows of `width` columns, whole vectors.
 template <int R>
 static __attribute__((noinline)) void Mix(const float* weights, const float* values, int64_t value_stride,
-                                          int64_t first, int64_t last, float* mixed) {
+                                          int64_t first, int64_t last, int64_t width, const MixEnds& ends) {
+  constexpr int kMost = MixVectors(R);
   int64_t e = 0;
-  for (; e + kMixVectors * kLanes <= value_stride; e += kMixVectors * kLanes) {
-    MixTile<R, kMixVectors>(weights, values + e, value_stride, first, last, mixed + e);
+  for (; e + kMost * kLanes <= width; e += kMost * kLanes) {
+    MixTile<R, kMost>(weights, values, value_stride, first, last, ends, e);
   }
-  if (e < value_stride) MixTile<R, 1>(weights, values + e, value_stride, first, last, mixed + e);
+  if constexpr (kMost > 2) {
+    if (e + 2 * kLanes <= width) {
+      MixTile<R, 2>(weights, values, value_stride, first, last, ends, e);
+      e += 2 * kLanes;
+    }
+  }
+  if (e < width) MixTile<R, 1>(weights, values, value_stride, first, last, ends, e);
 }
 
-// Cuts `rows` rows into tiles: calls f(row, integral constant R).
+// Cuts `rows` rows into nearly equal tiles: calls f(row, integral constant R).
 template <int R>
 struct TileSize {
   static constexpr int rows = R;
 };
 template <typename F>
 static inline void ForTiles(int64_t rows, F f) {
-  int64_t r = 0;
-  if constexpr (kScoreRows > 4) {
-    for (; r + 8 <= rows; r += 8) f(r, TileSize<8>{});
-  }
-  for (; r + 4 <= rows; r += 4) f(r, TileSize<4>{});
-  for (; r + 2 <= rows; r += 2) f(r, TileSize<2>{});
-  if (r < rows) f(r, TileSize<1>{});
-}
-
-typedef float Four __attribute__((vector_size(16)));
-typedef float FourAnywhere __attribute__((vector_size(16), aligned(4), may_alias));
-
-// Writes columns [0, dim) of four key rows as rows of a panel whose rows are `width` floats long.
-static inline void PackFourKeys(const float* const (&row)[4], int64_t dim, int64_t width, float* to) {
-  typedef int32_t Pick __attribute__((vector_size(16)));
-  int64_t d = 0;
-  for (; d + 4 <= dim; d += 4) {
-    const Four a = *reinterpret_cast<const FourAnywhere*>(row[0] + d);
-    const Four b = *reinterpret_cast<const FourAnywhere*>(row[1] + d);
-    const Four c = *reinterpret_cast<const FourAnywhere*>(row[2] + d);
-    const Four e = *reinterpret_cast<const FourAnywhere*>(row[3] + d);
-    const Four ab_low = __builtin_shuffle(a, b, Pick{0, 4, 1, 5});
-    const Four ab_high = __builtin_shuffle(a, b, Pick{2, 6, 3, 7});
-    const Four ce_low = __builtin_shuffle(c, e, Pick{0, 4, 1, 5});
-    const Four ce_high = __builtin_shuffle(c, e, Pick{2, 6, 3, 7});
-    float* at = to + d * width;
-    *reinterpret_cast<FourAnywhere*>(at) = __builtin_shuffle(ab_low, ce_low, Pick{0, 1, 4, 5});
-    *reinterpret_cast<FourAnywhere*>(at + width) = __builtin_shuffle(ab_low, ce_low, Pick{2, 3, 6, 7});
-    *reinterpret_cast<FourAnywhere*>(at + 2 * width) = __builtin_shuffle(ab_high, ce_high, Pick{0, 1, 4, 5});
-    *reinterpret_cast<FourAnywhere*>(at + 3 * width) = __builtin_shuffle(ab_high, ce_high, Pick{2, 3, 6, 7});
-  }
-  for (; d < dim; ++d) {
-    for (int j = 0; j < 4; ++j) to[d * width + j] = row[j][d];
-  }
-}
-
-// Packs `count` keys, row index[i] of k each, into panels of kScoreVectors vectors, the last one as
-// narrow as it can be. Lanes behind the last key repeat it; their scores are never used.
-static inline void PackKeys(const float* k, int64_t stride, const int32_t* index, int64_t count, int64_t dim,
-                            float* to) {
-  const int64_t padded = LaneCeil(count);
-  for (int64_t start = 0; start < padded; start += kScoreVectors * kLanes) {
-    const int64_t width = padded - start < kScoreVectors * kLanes ? padded - start : kScoreVectors * kLanes;
-    for (int64_t j = 0; j < width; j += 4) {
-      const float* row[4];
-      for (int64_t i = 0; i < 4; ++i) {
-        const int64_t key = start + j + i < count ? start + j + i : count - 1;
-        row[i] = k + index[key] * stride;
-      }
-      PackFourKeys(row, dim, width, to + j);
+  const int64_t tiles = (rows + kScoreRows - 1) / kScoreRows;
+  for (int64_t t = 0; t < tiles; ++t) {
+    const int64_t row = rows * t / tiles;
+    switch (rows * (t + 1) / tiles - row) {
+      case 1:
+        f(row, TileSize<1>{});
+        break;
+      case 2:
+        f(row, TileSize<2>{});
+        break;
+      case 3:
+        f(row, TileSize<3>{});
+        break;
+      case 4:
+        f(row, TileSize<4>{});
+        break;
+      default:
+        if constexpr (kScoreRows > 4) {
+          switch (rows * (t + 1) / tiles - row) {
+            case 5:
+              f(row, TileSize<5>{});
+              break;
+            case 6:
+              f(row, TileSize<6>{});
+              break;
+            case 7:
+              f(row, TileSize<7>{});
+              break;
+            case 8:
+              f(row, TileSize<8>{});
+              break;
+          }
+        }
     }
-    to += width * dim;
-  }
-}
-
-// Packs rows index[i] of v, zeros behind column `dim`.
-static inline void PackValues(const float* v, int64_t stride, const int32_t* index, int64_t count,
-                              int64_t dim, float* to) {
-  const int64_t width = LaneCeil(dim);
-  for (int64_t i = 0; i < count; ++i) {
-    const float* from = v + index[i] * stride;
-    int64_t e = 0;
-    for (; e + kLanes <= dim; e += kLanes) StoreVec(to + e, LoadVec(from + e));
-    for (; e < dim; ++e) to[e] = from[e];
-    for (; e < width; ++e) to[e] = 0;
-    to += width;
   }
 }
 
