@@ -206,11 +206,12 @@ class Chronos2 : public Model {
                        {"d_kv", s_.d_kv},
                        {"d_ff", s_.d_ff}},
              .continuation = {.paths = paths, .weigh = Continuation::Weigh::kMass},
-             .licence = "Apache-2.0",
-             .limits = {"every covariate and joint target is a row of its own: as much work as a series",
-                        StrCat("beyond ", horizon, " steps its own quantiles are fed back: ", paths.size(),
-                               " times the work for each further pass, and bands that grow less sure")},
              .groups = true};
+    // Not above: GCC 12 warns of a list that may be cut short by an exception.
+    info_.licence = "Apache-2.0";
+    info_.limits = {"every covariate and joint target is a row of its own: as much work as a series",
+                    StrCat("beyond ", horizon, " steps its own quantiles are fed back: ", paths.size(),
+                           " times the work for each further pass, and bands that grow less sure")};
   }
 
   const ModelInfo& info() const override { return info_; }

@@ -340,26 +340,26 @@ class ChronosBoltCodec : public Codec {
 class ChronosBolt : public Model {
  public:
   explicit ChronosBolt(Sizes s) : s_(std::move(s)) {
-    info_ = {
-        .family = "chronos_bolt",
-        .description = "T5 over patches of a series, all quantiles of all steps in one pass",
-        .context_length = s_.context,
-        .horizon = s_.horizon,
-        .stride = s_.horizon,
-        .levels = s_.levels,
-        .sizes = {{"input_patch_size", s_.grid.size},
-                  {"input_patch_stride", s_.grid.stride},
-                  {"d_model", s_.d},
-                  {"num_layers", s_.layers},
-                  {"num_decoder_layers", s_.decoder_layers},
-                  {"num_heads", s_.heads},
-                  {"d_kv", s_.d_kv},
-                  {"d_ff", s_.d_ff}},
-        .continuation = {.paths = s_.levels, .weigh = Continuation::Weigh::kAlike},
-        .licence = "Apache-2.0",
-        .limits = {"each series by itself: no covariates, no joint targets",
-                   StrCat("beyond ", s_.horizon, " steps its own quantiles are fed back: ", s_.levels.size(),
-                          " times the work for each further pass, and bands that grow less sure")}};
+    info_ = {.family = "chronos_bolt",
+             .description = "T5 over patches of a series, all quantiles of all steps in one pass",
+             .context_length = s_.context,
+             .horizon = s_.horizon,
+             .stride = s_.horizon,
+             .levels = s_.levels,
+             .sizes = {{"input_patch_size", s_.grid.size},
+                       {"input_patch_stride", s_.grid.stride},
+                       {"d_model", s_.d},
+                       {"num_layers", s_.layers},
+                       {"num_decoder_layers", s_.decoder_layers},
+                       {"num_heads", s_.heads},
+                       {"d_kv", s_.d_kv},
+                       {"d_ff", s_.d_ff}},
+             .continuation = {.paths = s_.levels, .weigh = Continuation::Weigh::kAlike}};
+    // Not above: GCC 12 warns of a list that may be cut short by an exception.
+    info_.licence = "Apache-2.0";
+    info_.limits = {"each series by itself: no covariates, no joint targets",
+                    StrCat("beyond ", s_.horizon, " steps its own quantiles are fed back: ", s_.levels.size(),
+                           " times the work for each further pass, and bands that grow less sure")};
   }
   const ModelInfo& info() const override { return info_; }
   void Build(graph::GraphBuilder& b, const Variant& variant) const override {

@@ -317,9 +317,10 @@ class PlinthTs : public Model {
                        {"d_model", s_.d},
                        {"num_layers", s_.layers},
                        {"num_heads", s_.heads},
-                       {"d_ff", s_.d_ff}},
-             .licence = "Apache-2.0",
-             .limits = {"each series by itself: no covariates, no joint targets"}};
+                       {"d_ff", s_.d_ff}}};
+    // Not above: GCC 12 warns of a list that may be cut short by an exception.
+    info_.licence = "Apache-2.0";
+    info_.limits = {"each series by itself: no covariates, no joint targets"};
   }
   const ModelInfo& info() const override { return info_; }
   void Build(graph::GraphBuilder& b, const Variant&) const override { BuildNetwork(b, s_); }

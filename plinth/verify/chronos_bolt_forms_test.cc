@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "plinth/base/allocations.h"
 #include "plinth/base/random.h"
 #include "plinth/graph/fuse_linear.h"
 #include "plinth/graph/gather_early.h"
@@ -279,6 +280,21 @@ class Runs {
     for (size_t i = 0; i < (*plan)->inputs().size(); ++i) inputs_.push_back(workspace_->Input(i));
   }
 
+  // Allocations of encoding `batch` and of reading a forecast back.
+  int64_t Allocations(const std::vector<Series>& batch) {
+    std::vector<Row> rows;
+    for (const Series& y : batch) rows.push_back({y, {}});
+    std::vector<int64_t> extents(model_->dimensions().size());
+    Series forecast(At(model_->info().horizon) * model_->info().levels.size());
+    const View output = workspace_->Output(0);
+    const AllocationCounter counter;
+    codec_->Begin(inputs_, model_->info().horizon);
+    for (const Row& row : rows) codec_->Add({&row, 1});
+    codec_->Finish(extents);
+    codec_->Read({&output, 1}, 0, forecast);
+    return counter.count();
+  }
+
   // [series][steps][levels].
   std::vector<Series> Forecast(const std::vector<Series>& batch) {
     const ModelInfo& info = model_->info();
@@ -413,6 +429,15 @@ TEST(ChronosBoltTest, OtherSizes) {
   ExpectRight({.horizon = 9, .levels = "0.5", .quantiles = 1});
   ExpectRight({.horizon = 1, .levels = "0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9", .quantiles = 9});
   ExpectRight({.levels = "0.05, 0.3, 0.6, 0.995", .quantiles = 4});
+}
+
+TEST(ChronosBoltTest, TheCodecAllocatesNothing) {
+  for (const bool reg : {false, true}) {
+    Runs runs({.reg = reg}, std::make_shared<RandomWeights>(), false);
+    const int64_t count = runs.Allocations(Batch());
+    if (count < 0) GTEST_SKIP() << "allocations cannot be counted here";
+    EXPECT_EQ(count, 0);
+  }
 }
 
 TEST(ChronosBoltTest, OtherActivations) {

@@ -179,7 +179,12 @@ class QueryMaker {
       return Bad(StrCat("context has ", pasts.size(), " rows, group_ids ", ids.size(), ", future_covariates ",
                         futures.size()));
     }
-    query_.horizon = c_.Option("num_output_patches", 1) * info_.stride;
+    const int64_t patches = c_.Option("num_output_patches", 1);
+    if (patches < 1 || patches > info_.horizon / info_.stride) {
+      return Bad(StrCat("the option num_output_patches is ", patches, "; one pass gives 1 to ",
+                        info_.horizon / info_.stride));
+    }
+    query_.horizon = patches * info_.stride;
     std::map<double, std::vector<size_t>> members;
     for (size_t r = 0; r < ids.size(); ++r) members[ids[r]].push_back(r);
     for (const auto& [id, rows] : members) {

@@ -157,6 +157,8 @@ TEST_F(GoldenQueryTest, WhatDoesNotFitIsRefusedWithItsPlace) {
               HasSubstr("covariate x has 2 steps and 2 known ahead"));
   EXPECT_THAT(Message(R"("categories":["a"])", {{"target", two}, {"past_covariates.x", {{2}, {0, 1}, true}}}),
               HasSubstr("covariate x has the code 1; the option \"categories\" lists 1"));
+  EXPECT_THAT(Message(R"("api":"forward","num_output_patches":3)", {{"context", {{1, 1}, {1}}}}),
+              HasSubstr("the option num_output_patches is 3; one pass gives 1 to 2"));
   EXPECT_THAT(Message(R"("api":"forward")", {}), HasSubstr("has no input context"));
   EXPECT_THAT(Message(R"("api":"forward")", {{"context", {{2, 1}, {1, 2}}}, {"group_ids", {{1}, {0}}}}),
               HasSubstr("context has 2 rows, group_ids 1, future_covariates 2"));

@@ -81,8 +81,8 @@ class ModelVerifier {
       PLINTH_RETURN_IF_ERROR(RunCase(c));
     }
     PLINTH_RETURN_IF_ERROR(RunBatches());
-    if (const GoldenCase* c = golden_->Find(golden_->layers_case()); c != nullptr && Chosen(c->name)) {
-      PLINTH_RETURN_IF_ERROR(RunLayers(*c));
+    for (Ran& ran : ran_) {
+      if (ran.golden->name == golden_->layers_case()) PLINTH_RETURN_IF_ERROR(RunLayers(ran));
     }
     return summary_;
   }
@@ -246,10 +246,10 @@ class ModelVerifier {
 
   // Every named value of the plan that the original recorded: of the graph as the model wrote it, and of
   // the fused one that ships, where some of them have disappeared into others.
-  Status RunLayers(const GoldenCase& c) {
+  Status RunLayers(Ran& ran) {
+    GoldenQuery& query = ran.query;
     const models::Model& model = session_->model();
     const models::ModelInfo& info = model.info();
-    PLINTH_ASSIGN_OR_RETURN(GoldenQuery query, MakeQuery(*golden_, c, info));
     const int64_t passes = (query.horizon + info.stride - 1) / info.stride;
     const int64_t steps = std::min(passes * info.stride, info.horizon);
     engine::RunSize size{};
@@ -279,7 +279,7 @@ class ModelVerifier {
         origin.row = query.batch_rows[static_cast<size_t>(origin.row)];
       }
       for (const std::string& name : golden_->Layers()) {
-        PLINTH_RETURN_IF_ERROR(RunLayer(c, name, fused, runner->workspace(), places));
+        PLINTH_RETURN_IF_ERROR(RunLayer(*ran.golden, name, fused, runner->workspace(), places));
       }
     }
     return absl::OkStatus();
