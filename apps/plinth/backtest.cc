@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/series_options.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/progress.h"
@@ -15,8 +16,8 @@ namespace plinth::app {
 namespace {
 
 struct Options : CommonOptions {
-  std::string model, data;
-  engine::SeriesColumns columns;
+  std::string model;
+  SeriesOptions series;
   engine::BacktestOptions backtest;
 };
 
@@ -82,22 +83,23 @@ std::string Text(const engine::Backtest& backtest, const std::string& model) {
 // Reads the file and scores what is long enough.
 class BacktestJob {
  public:
-  BacktestJob(const Options& o, engine::Session& session, engine::SeriesFile& file)
-      : options_(o.backtest), session_(session), file_(file) {
+  BacktestJob(const Options& o, engine::Session& session, engine::SeriesFile& file, engine::GroupMaker& maker,
+              const engine::Together& together)
+      : options_(o.backtest), session_(session), file_(file), maker_(maker), units_(file, together) {
     if (options_.horizon == 0) options_.horizon = session.model().info().horizon;
   }
 
   Status Run() {
     Progress progress(StandardErrorProgress("backtest", file_.items(), "items"));
-    engine::SeriesItem group;
+    std::vector<engine::SeriesItem> unit;
     while (true) {
-      PLINTH_ASSIGN_OR_RETURN(const bool more, file_.Next(&group));
+      PLINTH_ASSIGN_OR_RETURN(const bool more, units_.Next(&unit));
       if (!more) break;
-      PLINTH_RETURN_IF_ERROR(Add(group));
-      progress.Add(1);
+      PLINTH_RETURN_IF_ERROR(Add(unit));
+      progress.Add(static_cast<int64_t>(unit.size()));
     }
     if (backtest_->series() > 0) return absl::OkStatus();
-    if (left_out_ == 1) return Prepend(first_refusal_, first_name_);
+    if (left_out_ == 1) return first_refusal_;
     return absl::InvalidArgumentError(
         StrCat(file_.path(), ": all ", left_out_, " series are too short: the longest has ", longest_,
                " steps; one window needs at least ", backtest_->LeastLengthText()));
@@ -121,31 +123,45 @@ class BacktestJob {
   }
 
  private:
-  Status Add(const engine::SeriesItem& group) {
+  // Makes the backtest when the first item tells the season, and sees that all items share it.
+  Status CheckSeason(const engine::SeriesItem& item) {
     if (backtest_ == nullptr) {
       season_given_ = options_.season != 0;
-      if (!season_given_) options_.season = group.DefaultSeason();
+      if (!season_given_) options_.season = item.DefaultSeason();
       PLINTH_ASSIGN_OR_RETURN(auto made, engine::Backtest::Make(session_, options_));
       backtest_ = std::make_unique<engine::Backtest>(std::move(made));
     }
-    if (!season_given_ && group.DefaultSeason() != options_.season) {
-      return absl::InvalidArgumentError(
-          StrCat(SeriesName(file_, group, 0), ": has steps of ", group.FrequencyName(), " and a season of ",
-                 group.DefaultSeason(), ", the items before it a season of ", options_.season,
-                 "; evaluate them separately or give one --season"));
-    }
-    for (size_t t = 0; t < group.values.size(); ++t) {
-      const int64_t windows = backtest_->WindowsOf(group.length());
-      const Status status = backtest_->Add(group.values[t], &Interrupted);
-      windows_ += windows;
-      longest_ = std::max(longest_, group.length());
+    if (season_given_ || item.DefaultSeason() == options_.season) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat(SeriesName(file_, item, 0), ": has steps of ",
+                                             item.FrequencyName(), " and a season of ", item.DefaultSeason(),
+                                             ", the items before it a season of ", options_.season,
+                                             "; evaluate them separately or give one --season"));
+  }
+
+  Status Add(const std::vector<engine::SeriesItem>& unit) {
+    int64_t windows = 0;
+    for (const engine::SeriesItem& item : unit) {
+      PLINTH_RETURN_IF_ERROR(CheckSeason(item));
+      const int64_t targets = static_cast<int64_t>(item.values.size());
+      windows += backtest_->WindowsOf(item.length()) * targets;
+      longest_ = std::max(longest_, item.length());
+      const Status status = backtest_->CheckLength(item.length());
       if (status.ok()) continue;
-      if (windows > 0) return Prepend(status, SeriesName(file_, group, t));
-      if (left_out_++ > 0) continue;
-      first_refusal_ = status;
-      first_name_ = SeriesName(file_, group, t);
+      if (left_out_ == 0) first_refusal_ = Prepend(status, SeriesName(file_, item, 0));
+      left_out_ += targets;
     }
-    return absl::OkStatus();
+    const std::string apart = unit.size() > 1 ? engine::EndsApart(unit) : "";
+    if (!apart.empty()) {
+      return absl::InvalidArgumentError(
+          StrCat(UnitName(file_, unit), ": ", apart,
+                 "; in one group an origin must mean the same time for all: cut the items to one end"));
+    }
+    windows_ += windows;
+    if (windows == 0) return absl::OkStatus();
+    const Status status = backtest_->Add(unit, maker_, &Interrupted);
+    const bool plain = unit.size() == 1;
+    return status.ok() ? status
+                       : Prepend(status, plain ? SeriesName(file_, unit[0], 0) : UnitName(file_, unit));
   }
 
   // Counts the windows that a mean leaves out, with the reason.
@@ -164,11 +180,12 @@ class BacktestJob {
   engine::BacktestOptions options_;
   engine::Session& session_;
   engine::SeriesFile& file_;
+  engine::GroupMaker& maker_;
+  engine::UnitReader units_;
   std::unique_ptr<engine::Backtest> backtest_;
   bool season_given_ = false;
   int64_t left_out_ = 0, windows_ = 0, longest_ = 0;
   Status first_refusal_;  // of the first series left out
-  std::string first_name_;
 };
 
 StatusOr<int> Run(const Options& o) {
@@ -176,8 +193,16 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
-  PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
-  BacktestJob job(o, *session, file);
+  PLINTH_ASSIGN_OR_RETURN(const engine::Together together, TogetherOf(o.series, session->model().info()));
+  if (!o.series.future_data.empty()) {
+    return absl::InvalidArgumentError(
+        "--future-data is for forecast: a backtest knows the rows after each origin from --data itself; "
+        "leave it "
+        "out");
+  }
+  PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.series.data, o.series.columns));
+  PLINTH_ASSIGN_OR_RETURN(engine::GroupMaker maker, engine::GroupMaker::Make(file, together));
+  BacktestJob job(o, *session, file, maker, together);
   PLINTH_RETURN_IF_ERROR(job.Run());
   PLINTH_RETURN_IF_ERROR(
       Print(o.json ? Json(job.backtest(), job.left_out()) : Text(job.backtest(), session->folder().name())));
@@ -195,7 +220,7 @@ void AddBacktest(Program& program) {
   o->backtest.season = 0;
   CLI::App* command = program.Add("backtest", "how good forecasts from past origins were");
   command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
-  AddSeriesOptions(command, &o->data, &o->columns);
+  AddSeriesOptions(command, &o->series);
   command->add_option("-H,--horizon", o->backtest.horizon, "steps to forecast (default: the model's own)")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("-w,--windows", o->backtest.windows, "origins in each series")

@@ -89,9 +89,6 @@ std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesItem&
 // Writes "plinth: KIND: TEXT" on one line of standard error, whatever the text holds.
 void PrintLine(const char* kind, std::string text);
 
-// Adds --data, --time, --time-format, --item, --target and --freq.
-void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns);
-
 // One per file.
 void AddForecast(Program& program);
 void AddBacktest(Program& program);

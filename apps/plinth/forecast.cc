@@ -4,6 +4,7 @@
 
 #include "apps/plinth/command.h"
 #include "apps/plinth/forecast_output.h"
+#include "apps/plinth/series_options.h"
 #include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/engine/identity.h"
@@ -15,11 +16,9 @@ namespace plinth::app {
 namespace {
 
 struct Options : CommonOptions {
-  std::string model, data, out, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
-  engine::SeriesColumns columns;
-  std::vector<std::string> past, future;
-  std::string future_data;
-  bool joint = false, as_published = false, chart = false;
+  std::string model, out, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+  SeriesOptions series;
+  bool as_published = false, chart = false;
   int64_t horizon = 0, context = 0, seed = 0;
 };
 
@@ -29,12 +28,13 @@ constexpr int64_t kValuesPerBatch = 4 << 20;
 // Horizons of the model in a row after which its own errors, fed back as medians, can outgrow the series.
 constexpr int64_t kTrustedRounds = 8;
 
+// What a forecast is asked for, but for levels.
+struct ForecastWish {
+  engine::Together together;
+  int64_t horizon = 0, context = 0;
+};
+
 Status CheckOptions(const Options& o, const models::ModelInfo& info) {
-  if (!o.past.empty() || !o.future.empty() || !o.future_data.empty() || o.joint) {
-    return absl::InvalidArgumentError(
-        StrCat("models of the family ", info.family,
-               " forecast each series by itself: leave out --past, --future, --future-data and --joint"));
-  }
   if (o.context > info.context_length) {
     return absl::InvalidArgumentError(StrCat("--context ", o.context, ": models of the family ", info.family,
                                              " take up to ", info.context_length, " steps here"));
@@ -48,7 +48,8 @@ Status CheckOutIsNoInput(const Options& o, const formats::ModelFolder& model) {
   if (o.out.empty()) return absl::OkStatus();
   std::vector<std::string> inputs = model.weights().files();
   inputs.push_back(JoinPath(model.path(), "config.json"));
-  inputs.push_back(o.data);
+  inputs.push_back(o.series.data);
+  if (!o.series.future_data.empty()) inputs.push_back(o.series.future_data);
   for (const std::string& input : inputs) {
     if (!SameFile(o.out, input)) continue;
     return absl::InvalidArgumentError(
@@ -78,11 +79,11 @@ StatusOr<std::vector<std::pair<OutputKind, std::string>>> ChooseOutputs(const Op
 // Reads, forecasts and writes batch by batch.
 class ForecastJob {
  public:
-  ForecastJob(const Options& o, engine::Session& session, engine::SeriesFile& file,
-              std::vector<std::unique_ptr<ForecastWriter>>& writers)
-      : session_(session), file_(file), writers_(writers) {
-    request_.horizon = o.horizon == 0 ? session.model().info().horizon : o.horizon;
-    request_.context = o.context;
+  ForecastJob(const ForecastWish& facts, engine::Session& session, engine::SeriesFile& file,
+              engine::GroupMaker& maker, std::vector<std::unique_ptr<ForecastWriter>>& writers)
+      : session_(session), file_(file), maker_(maker), units_(file, facts.together), writers_(writers) {
+    request_.horizon = facts.horizon;
+    request_.context = facts.context;
     AddNotes();
   }
 
@@ -94,30 +95,33 @@ class ForecastJob {
     median_ = static_cast<size_t>(at - request_.levels.begin());
     extra_median_ = at == request_.levels.end() || *at != 0.5;
     if (extra_median_) request_.levels.insert(at, 0.5);
-    Progress progress(StandardErrorProgress(
-        "forecast", file_.items() * static_cast<int64_t>(file_.targets().size()), "series"));
-    std::vector<engine::SeriesItem> groups;
-    int64_t values = 0;
+    const int64_t targets = static_cast<int64_t>(file_.targets().size());
+    Progress progress(StandardErrorProgress("forecast", file_.items() * targets, "series"));
+    Units units;
+    int64_t values = 0, items = 0;
     for (bool more = true; more;) {
       PLINTH_RETURN_IF_ERROR(CheckInterrupted());
-      engine::SeriesItem group;
-      PLINTH_ASSIGN_OR_RETURN(more, file_.Next(&group));
-      if (more) {
-        values += group.length() * static_cast<int64_t>(group.values.size());
-        groups.push_back(std::move(group));
+      std::vector<engine::SeriesItem> unit;
+      PLINTH_ASSIGN_OR_RETURN(more, units_.Next(&unit));
+      for (const engine::SeriesItem& item : unit) {
+        PLINTH_RETURN_IF_ERROR(CheckEnd(item));
+        values += item.length() * static_cast<int64_t>(item.values.size() + item.covariates.size());
+        ++items;
       }
-      const int64_t count = static_cast<int64_t>(groups.size() * file_.targets().size());
-      if (count < kSeriesPerBatch && values < kValuesPerBatch && more) continue;
-      PLINTH_RETURN_IF_ERROR(Batch(groups));
-      progress.Add(count);
-      groups.clear();
-      values = 0;
+      if (more) units.push_back(std::move(unit));
+      if (items * targets < kSeriesPerBatch && values < kValuesPerBatch && more) continue;
+      PLINTH_RETURN_IF_ERROR(Batch(units));
+      progress.Add(items * targets);
+      units.clear();
+      values = items = 0;
     }
     return absl::OkStatus();
   }
   const Notes& notes() const { return notes_; }
 
  private:
+  using Units = std::vector<std::vector<engine::SeriesItem>>;
+
   // What is known before the first series is read.
   void AddNotes() {
     if (!file_.note().empty()) notes_.Add(StrCat(file_.path(), ": ", file_.note()));
@@ -128,39 +132,62 @@ class ForecastJob {
                       " steps repeat the model's own errors, and the further ones may drift far off"));
   }
 
-  Status Batch(const std::vector<engine::SeriesItem>& groups) {
-    std::vector<std::span<const double>> series;
-    for (const engine::SeriesItem& group : groups) {
-      PLINTH_RETURN_IF_ERROR(CheckEnd(group));
-      for (const auto& y : group.values) series.emplace_back(y);
-    }
-    PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_.Run(series, request_, &Interrupted));
-    size_t s = 0;
-    for (const engine::SeriesItem& group : groups) {
-      for (size_t t = 0; t < group.values.size(); ++t, ++s) {
-        PLINTH_RETURN_IF_ERROR(Write(group, t, forecasts[s]));
-        const std::vector<double>& y = group.values[t];
-        if (std::all_of(y.begin(), y.end(), [](double v) { return std::isnan(v); })) {
-          notes_.Add(StrCat(SeriesName(file_, group, t), " holds no value; its forecast says nothing"));
-        }
+  Status Batch(const Units& units) {
+    maker_.Clear();
+    for (const auto& unit : units) {
+      std::vector<engine::Window> windows;
+      for (const engine::SeriesItem& item : unit) windows.push_back({&item, item.length()});
+      maker_.Add(windows, request_.horizon);
+      const std::string apart = unit.size() > 1 ? engine::EndsApart(unit) : "";
+      if (!apart.empty()) {
+        notes_.Add(StrCat(UnitName(file_, unit), ": ", apart, "; the last rows of all stand side by side"));
       }
-      for (const std::string& note : group.notes) notes_.Add(note);
     }
+    const auto forecasts = session_.Run(maker_.groups(), request_, &Interrupted);
+    if (!forecasts.ok()) return Explain(forecasts.status());
+    size_t s = 0;
+    for (const auto& unit : units) {
+      for (const engine::SeriesItem& item : unit) PLINTH_RETURN_IF_ERROR(WriteItem(item, *forecasts, &s));
+    }
+    for (const std::string& note : maker_.notes()) notes_.Add(note);
+    return absl::OkStatus();
+  }
+
+  // Adds to a lack of memory what was asked for, if that was a group of many rows.
+  Status Explain(const Status& status) const {
+    size_t most = 0;
+    for (const engine::Group& group : maker_.groups()) most = std::max(most, group.rows.size());
+    if (status.code() != absl::StatusCode::kResourceExhausted || most < 2) return status;
+    return Prepend(status, StrCat(file_.path(), ": the largest group has ", most,
+                                  " rows, targets and covariates counted; make groups smaller, or shorten "
+                                  "--context"));
+  }
+
+  Status WriteItem(const engine::SeriesItem& item, const std::vector<engine::Forecast>& forecasts,
+                   size_t* s) {
+    for (size_t t = 0; t < item.values.size(); ++t, ++*s) {
+      PLINTH_RETURN_IF_ERROR(Write(item, t, forecasts[*s]));
+      const std::vector<double>& y = item.values[t];
+      if (std::all_of(y.begin(), y.end(), [](double v) { return std::isnan(v); })) {
+        notes_.Add(StrCat(SeriesName(file_, item, t), " holds no value; its forecast says nothing"));
+      }
+    }
+    for (const std::string& note : item.notes) notes_.Add(note);
     return absl::OkStatus();
   }
 
   // Stamps end with the year 9999.
-  Status CheckEnd(const engine::SeriesItem& group) const {
-    const int64_t fit = group.LastIndex() - group.length() + 1;
+  Status CheckEnd(const engine::SeriesItem& item) const {
+    const int64_t fit = item.LastIndex() - item.length() + 1;
     if (fit >= request_.horizon) return absl::OkStatus();
-    return absl::InvalidArgumentError(StrCat(SeriesName(file_, group, 0), ": a horizon of ", request_.horizon,
-                                             " steps of ", group.FrequencyName(), " after ",
-                                             group.TimeText(group.length() - 1),
+    return absl::InvalidArgumentError(StrCat(SeriesName(file_, item, 0), ": a horizon of ", request_.horizon,
+                                             " steps of ", item.FrequencyName(), " after ",
+                                             item.TimeText(item.length() - 1),
                                              " ends past 9999-12-31, the last day that can be written; ", fit,
                                              " fit: shorten --horizon, or correct the stamps"));
   }
 
-  Status Write(const engine::SeriesItem& group, size_t target, const engine::Forecast& forecast) {
+  Status Write(const engine::SeriesItem& item, size_t target, const engine::Forecast& forecast) {
     const size_t all = request_.levels.size(), horizon = static_cast<size_t>(request_.horizon);
     medians_.resize(horizon);
     for (size_t h = 0; h < horizon; ++h) medians_[h] = forecast.values[h * all + median_];
@@ -173,13 +200,15 @@ class ForecastJob {
       values = kept_;
     }
     for (auto& writer : writers_) {
-      PLINTH_RETURN_IF_ERROR(writer->Add({&group, target, file_.targets()[target], values, medians_}));
+      PLINTH_RETURN_IF_ERROR(writer->Add({&item, target, file_.targets()[target], values, medians_}));
     }
     return absl::OkStatus();
   }
 
   engine::Session& session_;
   engine::SeriesFile& file_;
+  engine::GroupMaker& maker_;
+  engine::UnitReader units_;
   std::vector<std::unique_ptr<ForecastWriter>>& writers_;
   engine::ForecastRequest request_;
   std::vector<double> levels_;
@@ -198,23 +227,23 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
   const models::ModelInfo& info = session->model().info();
   PLINTH_RETURN_IF_ERROR(CheckOptions(o, info));
-  PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.data, o.columns));
+  PLINTH_ASSIGN_OR_RETURN(const engine::Together together, TogetherOf(o.series, info));
+  const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
+  PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.series.data, o.series.columns,
+                                                                            {o.series.future_data, horizon}));
+  PLINTH_ASSIGN_OR_RETURN(engine::GroupMaker maker, engine::GroupMaker::Make(file, together));
   PLINTH_ASSIGN_OR_RETURN(const std::string digest, session->folder().Digest());
   PLINTH_ASSIGN_OR_RETURN(const std::string identity, engine::NumericsIdentity(*session));
-  const ForecastFacts facts{session->folder().name(),
-                            digest,
-                            identity,
-                            file.path(),
-                            o.horizon == 0 ? info.horizon : o.horizon,
-                            levels,
-                            !o.out.empty()};
+  const ForecastFacts facts{
+      session->folder().name(), digest, identity, file.path(), horizon, levels, !o.out.empty()};
   PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o, session->folder()));
   std::vector<std::unique_ptr<ForecastWriter>> writers;
   for (const auto& [kind, path] : outputs) {
-    PLINTH_ASSIGN_OR_RETURN(auto writer, MakeForecastWriter(kind, path, facts, !o.columns.item.empty()));
+    PLINTH_ASSIGN_OR_RETURN(auto writer,
+                            MakeForecastWriter(kind, path, facts, !o.series.columns.item.empty()));
     writers.push_back(std::move(writer));
   }
-  ForecastJob job(o, *session, file, writers);
+  ForecastJob job({together, horizon, o.context}, *session, file, maker, writers);
   PLINTH_RETURN_IF_ERROR(job.Run(levels));
   for (auto& writer : writers) PLINTH_RETURN_IF_ERROR(writer->Finish());
   job.notes().Print();
@@ -223,29 +252,11 @@ StatusOr<int> Run(const Options& o) {
 
 }  // namespace
 
-void AddSeriesOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns) {
-  command->add_option("-d,--data", *data, "CSV file with a header")->required();
-  command->add_option("--time", columns->time,
-                      "time column (default: the only one that is time); none numbers the rows");
-  command->add_option("--time-format", columns->time_format,
-                      "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
-  command->add_option("--item", columns->item, "column that names the item (series) a row belongs to");
-  command->add_option("--target", columns->targets, "columns to work on, as a,b (default: all numeric ones)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--freq", columns->frequency,
-                      "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
-}
-
 void AddForecast(Program& program) {
   auto o = std::make_shared<Options>();
   CLI::App* command = program.Add("forecast", "forecast each series of a CSV file");
   command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
-  AddSeriesOptions(command, &o->data, &o->columns);
-  command->add_option("--past", o->past, "covariate columns known for the past")->delimiter(',');
-  command->add_option("--future", o->future, "covariate columns known for the future too")->delimiter(',');
-  command->add_option("--future-data", o->future_data, "CSV file with the future rows of --future");
-  command->add_flag("--joint", o->joint, "forecast all targets together");
+  AddSeriesOptions(command, &o->series);
   command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
       ->check(CLI::Range(1, 1 << 20));
   command

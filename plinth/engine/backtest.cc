@@ -41,35 +41,54 @@ int64_t Backtest::WindowsOf(int64_t length) const {
   return std::min(options_.windows, (length - least_length()) / options_.stride + 1);
 }
 
-Status Backtest::Add(std::span<const double> y, bool (*cancelled)()) {
-  const int64_t length = static_cast<int64_t>(y.size());
-  std::vector<int64_t> origins;
-  for (int64_t k = 0; k < WindowsOf(length); ++k) {
-    origins.push_back(length - options_.horizon - k * options_.stride);
+Status Backtest::CheckLength(int64_t length) const {
+  if (WindowsOf(length) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("the series has ", length, " steps; one window needs at least ", LeastLengthText()));
+}
+
+void Backtest::Score(std::span<const double> y, int64_t origin, const Forecast& forecast,
+                     const std::vector<double>& levels) {
+  const int64_t first = std::max<int64_t>(0, origin - seen_);
+  const auto context = y.subspan(static_cast<size_t>(first), static_cast<size_t>(origin - first));
+  for (size_t r = 0; r < options_.report.size(); ++r) {
+    const size_t steps = static_cast<size_t>(options_.report[r]);
+    const std::span<const double> values(forecast.values.data(), steps * levels.size());
+    scores_[r].Add(y.subspan(static_cast<size_t>(origin), steps), {values, levels}, context);
   }
-  if (origins.empty()) {
-    return absl::InvalidArgumentError(
-        StrCat("the series has ", length, " steps; one window needs at least ", LeastLengthText()));
+}
+
+Status Backtest::Add(std::span<const SeriesItem> unit, GroupMaker& maker, bool (*cancelled)()) {
+  const auto origin_of = [&](const SeriesItem& item, int64_t k) {
+    return item.length() - options_.horizon - k * options_.stride;
+  };
+  maker.Clear();
+  std::vector<std::vector<size_t>> places(unit.size());  // of each item's windows among all
+  size_t count = 0;
+  for (int64_t k = 0; k < options_.windows; ++k) {
+    std::vector<Window> windows;
+    for (size_t i = 0; i < unit.size(); ++i) {
+      if (k >= WindowsOf(unit[i].length())) continue;
+      windows.push_back({&unit[i], origin_of(unit[i], k)});
+      places[i].push_back(count++);
+    }
+    if (windows.empty()) break;
+    maker.Add(windows, options_.horizon);
   }
-  std::vector<std::span<const double>> contexts, inputs;
-  const int64_t most = session_->model().info().context_length;
-  for (const int64_t origin : origins) {
-    const int64_t first = std::max<int64_t>(0, origin - seen_);
-    contexts.push_back(y.subspan(static_cast<size_t>(first), static_cast<size_t>(origin - first)));
-    inputs.push_back(contexts.back());
-  }
-  const ForecastRequest request{options_.horizon, std::min(seen_, most), series::Deciles()};
-  PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_->Run(inputs, request, cancelled));
-  const size_t levels = request.levels.size();
-  for (size_t w = 0; w < origins.size(); ++w) {
-    for (size_t r = 0; r < options_.report.size(); ++r) {
-      const size_t steps = static_cast<size_t>(options_.report[r]);
-      const auto truth = y.subspan(static_cast<size_t>(origins[w]), steps);
-      const std::span<const double> values(forecasts[w].values.data(), steps * levels);
-      scores_[r].Add(truth, {values, request.levels}, contexts[w]);
+  const ForecastRequest request{options_.horizon, std::min(seen_, session_->model().info().context_length),
+                                series::Deciles()};
+  PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_->Run(maker.groups(), request, cancelled));
+  for (size_t i = 0; i < unit.size(); ++i) {
+    const size_t targets = unit[i].values.size();
+    for (size_t t = 0; t < targets; ++t) {
+      for (size_t k = 0; k < places[i].size(); ++k) {
+        const int64_t origin = origin_of(unit[i], static_cast<int64_t>(k));
+        Score(unit[i].values[t], origin, forecasts[places[i][k] * targets + t], request.levels);
+      }
+      series_ += !places[i].empty();
     }
   }
-  ++series_;
+  maker.Clear();
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plinth/engine/grouping.h"
 #include "plinth/engine/session.h"
 #include "plinth/series/metrics.h"
 
@@ -34,9 +35,14 @@ class Backtest {
   int64_t least_length() const;
   std::string LeastLengthText() const;
 
-  // Scores the origins of one series. Error: InvalidArgument when not even one origin fits (says how long
-  // the series is and how long it has to be), Cancelled.
-  Status Add(std::span<const double> series, bool (*cancelled)() = nullptr);
+  // Error: InvalidArgument where not even one window fits (says how long the series is and has to be).
+  Status CheckLength(int64_t length) const;
+
+  // Scores the targets of items that `maker` puts together as it was told. Origins are counted from the ends
+  // of the items, which must mean the same time; a shorter item takes part in the origins that it reaches.
+  // What is known ahead at an origin are the item's own rows there. Clears `maker`. Errors: those of
+  // Session::Run.
+  Status Add(std::span<const SeriesItem> unit, GroupMaker& maker, bool (*cancelled)() = nullptr);
 
   const BacktestOptions& options() const { return options_; }
   // One per entry of options().report, in that order.
@@ -46,6 +52,8 @@ class Backtest {
  private:
   Backtest(Session& session, BacktestOptions options);
   int64_t LeastContext() const { return std::max<int64_t>(options_.season + 1, 2); }
+  void Score(std::span<const double> y, int64_t origin, const Forecast& forecast,
+             const std::vector<double>& levels);
   Session* session_;
   BacktestOptions options_;
   int64_t seen_ = 0;  // steps of history that scores and seasonal naive get

@@ -86,6 +86,9 @@ TEST_F(UsageTest, ValuesThatMakeNoSense) {
   Write("d.csv", HourlyCsv(48));
   const std::string level =
       " is not a level: levels lie between 0 and 1 and are kept to six decimals, for example 0.1,0.5,0.9";
+  const std::string alone = "models of the family plinth_ts forecast each series by itself: leave out ";
+  const std::string other =
+      ", or name a model with --model whose family sees several series, such as chronos2";
   struct Case {
     std::vector<std::string> options;
     int exit_code;
@@ -117,10 +120,15 @@ TEST_F(UsageTest, ValuesThatMakeNoSense) {
        "%A %F %T %R %%"},
       {{"--context", "513"}, 2, "--context 513: models of the family plinth_ts take up to 512 steps here"},
       {{"--json", "--chart"}, 2, "--json and --chart both want standard output"},
-      {{"--past", "y"},
+      {{"--past", "y"}, 2, alone + "--past" + other},
+      {{"--future", "y"}, 2, alone + "--future" + other},
+      {{"--future", "y", "--future-data", "f.csv"}, 2, alone + "--future and --future-data" + other},
+      {{"--categorical", "y"}, 2, alone + "--categorical" + other},
+      {{"--joint"}, 2, alone + "--joint" + other},
+      {{"--group", "g"}, 2, alone + "--group" + other},
+      {{"--cross-learning", "--joint", "--past", "y"},
        2,
-       "models of the family plinth_ts forecast each series by itself: leave out --past, --future, "
-       "--future-data and --joint"},
+       alone + "--past, --joint and --cross-learning" + other},
       {{"--device", "cuda:0"}, 3, "no such device: cuda:0; this installation has cpu"},
       {{"--device", "gpu"}, 2, "device \"gpu\" is unknown; it can be cpu, cuda:N or hip:N"},
       {{"--precision", "bf16"}, 3, "--precision bf16: this version computes in f32 only"},
@@ -132,6 +140,8 @@ TEST_F(UsageTest, ValuesThatMakeNoSense) {
   }
   ExpectError({"backtest", "-d", "d.csv", "-H", "6", "--report", "24"}, 2,
               "the report asks for the first 24 steps of a horizon of 6; prefixes have 1 to 6 steps");
+  ExpectError({"backtest", "-d", "d.csv", "--joint", "--group", "g"}, 2,
+              alone + "--joint and --group" + other);
   ExpectError({"plan", "--context", "600"}, 2, "--context 600: plinth_ts takes up to 512 steps");
 }
 

@@ -1,0 +1,30 @@
+// Holds the options that say which series a command works on and which of them see each other.
+#pragma once
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "plinth/engine/grouping.h"
+#include "plinth/engine/series_file.h"
+#include "plinth/models/model.h"
+
+namespace plinth::app {
+
+struct SeriesOptions {
+  std::string data;
+  engine::SeriesColumns columns;
+  std::string future_data;
+  bool joint = false, cross_learning = false;
+};
+
+// Adds --data, --time, --time-format, --item, --target, --freq, and those of covariates and groups.
+void AddSeriesOptions(CLI::App* command, SeriesOptions* options);
+
+// Which series see each other. Errors: InvalidArgument for options that contradict each other, and for a
+// model whose family looks at each series by itself (names the options and what would work).
+StatusOr<engine::Together> TogetherOf(const SeriesOptions& options, const models::ModelInfo& info);
+
+// What a message calls the items of `unit` together: "FILE: group "x"", or "FILE: --cross-learning".
+std::string UnitName(const engine::SeriesFile& file, std::span<const engine::SeriesItem> unit);
+
+}  // namespace plinth::app

@@ -1,0 +1,95 @@
+// Puts the items of a series file into the groups that a model forecasts together.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plinth/engine/series_file.h"
+#include "plinth/engine/session.h"
+#include "plinth/series/categories.h"
+
+namespace plinth::engine {
+
+// Which series see each other, beside a target and its covariates.
+struct Together {
+  enum class Items : uint8_t {
+    kAlone,
+    kGroup,  // items of one value in the group column
+    kAll,    // all items of the file
+  };
+  bool targets = false;  // all targets of an item
+  Items items = Items::kAlone;
+
+  // Whether all targets of what is read at once form one group.
+  bool joint() const { return targets || items != Items::kAlone; }
+};
+
+// Reads the items that belong together: one, those of a group, or all.
+class UnitReader {
+ public:
+  UnitReader(SeriesFile& file, const Together& together) : file_(&file), items_(together.items) {}
+  // False at the end of the file. Errors: those of the file; ResourceExhausted for more than 2^27 values in
+  // one unit (says in how many rows).
+  StatusOr<bool> Next(std::vector<SeriesItem>* unit);
+
+ private:
+  bool BelongsTo(const std::vector<SeriesItem>& unit, const SeriesItem& item) const;
+  Status CheckSize(const std::vector<SeriesItem>& unit, int64_t values) const;
+
+  SeriesFile* file_;
+  Together::Items items_;
+  bool done_ = false;
+  std::optional<SeriesItem> ahead_;  // the first item of the next unit
+};
+
+// One sentence on two items of a unit whose last steps do not mean the same time, or empty.
+std::string EndsApart(std::span<const SeriesItem> unit);
+
+// An item up to a step: what lies before `origin` is the past.
+struct Window {
+  const SeriesItem* item = nullptr;
+  int64_t origin = 0;
+};
+
+// Makes groups whose rows point into the items and into covariates that it encodes. Categories become numbers
+// as Chronos-2 has them: a target by itself gives the means of target encoding, over the item's whole past;
+// several targets together get the places among all categories in the past of the file.
+class GroupMaker {
+ public:
+  // `file` must outlive it and nothing may have been read from it yet. Errors: those of the file.
+  static StatusOr<GroupMaker> Make(SeriesFile& file, const Together& together);
+
+  // Adds the windows of a unit. Together: one group, the targets of all windows first. Else each target of
+  // each window with all covariates of its item. Covariates known ahead have up to `horizon` steps of future,
+  // as far as the item holds them. The items must outlive the groups.
+  void Add(std::span<const Window> windows, int64_t horizon);
+  // Forgets groups and notes.
+  void Clear();
+
+  // Targets come in the order windows, then targets.
+  std::span<const Group> groups() const { return groups_; }
+  // Sentences on categories ahead that no past row holds, each category of a column and item only once.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  GroupMaker(const SeriesFile& file, const Together& together) : file_(&file), together_(together) {}
+  void AddCovariates(const Window& window, size_t target, int64_t horizon, Group* group);
+  models::Row Encode(const Window& window, size_t target, size_t covariate, int64_t horizon);
+  void NoteUnknown(const Window& window, size_t covariate, std::span<const int32_t> past,
+                   std::span<const int32_t> future);
+
+  const SeriesFile* file_;
+  Together together_;
+  bool by_place_ = false;  // categories become places
+  std::vector<series::CategoryOrder> orders_;
+  std::vector<Group> groups_;
+  std::deque<series::EncodedCategories> encoded_;
+  std::vector<std::string> notes_;
+  std::unordered_set<std::string> noted_;
+};
+
+}  // namespace plinth::engine
