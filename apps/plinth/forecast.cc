@@ -227,7 +227,8 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
   const models::ModelInfo& info = session->model().info();
   PLINTH_RETURN_IF_ERROR(CheckOptions(o, info));
-  PLINTH_ASSIGN_OR_RETURN(const engine::Together together, TogetherOf(o.series, info));
+  PLINTH_ASSIGN_OR_RETURN(engine::Together together, TogetherOf(o.series, info));
+  together.file_categories = o.as_published;
   const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.series.data, o.series.columns,
                                                                             {o.series.future_data, horizon}));

@@ -80,7 +80,7 @@ std::string EndsApart(std::span<const SeriesItem> unit) {
 StatusOr<GroupMaker> GroupMaker::Make(SeriesFile& file, const Together& together) {
   GroupMaker maker(file, together);
   maker.by_place_ = together.joint() && file.targets().size() > 1;
-  if (maker.by_place_) {
+  if (maker.by_place_ && together.file_categories) {
     PLINTH_ASSIGN_OR_RETURN(maker.orders_, file.SortCategories());
   }
   return maker;
@@ -107,12 +107,29 @@ void GroupMaker::Add(std::span<const Window> windows, int64_t horizon) {
     return;
   }
   if (windows.empty()) return;
+  if (by_place_ && !together_.file_categories) SortCategories(windows);
   Group& group = groups_.emplace_back();
   for (const Window& window : windows) {
     for (size_t t = 0; t < window.item->values.size(); ++t) group.rows.push_back(target_row(window, t));
   }
   group.targets = static_cast<int64_t>(group.rows.size());
   for (const Window& window : windows) AddCovariates(window, 0, horizon, &group);
+}
+
+// Sorts the categories that the past of any of the windows holds.
+void GroupMaker::SortCategories(std::span<const Window> windows) {
+  orders_.assign(file_->covariates().size(), {});
+  for (size_t c = 0; c < orders_.size(); ++c) {
+    if (!file_->covariates()[c].categorical) continue;
+    const std::vector<std::string>& labels = file_->labels(c);
+    std::vector<bool> known(labels.size());
+    for (const Window& window : windows) {
+      for (const int32_t code : Part(window.item->covariates[c].codes, 0, window.origin)) {
+        if (code != series::kMissingCategory) known[static_cast<size_t>(code)] = true;
+      }
+    }
+    orders_[c] = series::CategoryOrder::Of(labels, known);
+  }
 }
 
 // `target`: the one whose means stand for categories.

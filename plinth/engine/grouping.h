@@ -23,6 +23,9 @@ struct Together {
   };
   bool targets = false;  // all targets of an item
   Items items = Items::kAlone;
+  // Counts the categories of all items of the file where several targets are together, as the original does;
+  // else those of the group, so that a group's forecast does not depend on what else is in the file.
+  bool file_categories = false;
 
   // Whether all targets of what is read at once form one group.
   bool joint() const { return targets || items != Items::kAlone; }
@@ -57,7 +60,7 @@ struct Window {
 
 // Makes groups whose rows point into the items and into covariates that it encodes. Categories become numbers
 // as Chronos-2 has them: a target by itself gives the means of target encoding, over the item's whole past;
-// several targets together get the places among all categories in the past of the file.
+// several targets together get the places among the sorted categories of the past.
 class GroupMaker {
  public:
   // `file` must outlive it and nothing may have been read from it yet. Errors: those of the file.
@@ -77,6 +80,7 @@ class GroupMaker {
 
  private:
   GroupMaker(const SeriesFile& file, const Together& together) : file_(&file), together_(together) {}
+  void SortCategories(std::span<const Window> windows);
   void AddCovariates(const Window& window, size_t target, int64_t horizon, Group* group);
   models::Row Encode(const Window& window, size_t target, size_t covariate, int64_t horizon);
   void NoteUnknown(const Window& window, size_t covariate, std::span<const int32_t> past,
@@ -84,8 +88,8 @@ class GroupMaker {
 
   const SeriesFile* file_;
   Together together_;
-  bool by_place_ = false;  // categories become places
-  std::vector<series::CategoryOrder> orders_;
+  bool by_place_ = false;                      // categories become places
+  std::vector<series::CategoryOrder> orders_;  // by covariate; of the file, or of the group that is added
   std::vector<Group> groups_;
   std::deque<series::EncodedCategories> encoded_;
   std::vector<std::string> notes_;
