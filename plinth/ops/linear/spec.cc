@@ -90,6 +90,9 @@ StatusOr<CpuKernel::Prepared> Prepare(const OpCall& call, const View* constants,
   const int64_t panels = pairs ? MatrixCeil(w.dims[0] / 2, panel / 2) : MatrixCeil(w.dims[0], panel);
   const int64_t bytes = panels * panel * w.dims[1] * static_cast<int64_t>(sizeof(float));
   AlignedBytes packed = AllocateAligned(bytes);
+  if (packed == nullptr) {
+    return absl::ResourceExhaustedError(StrCat("linear: no memory for ", bytes, " bytes of packed weights"));
+  }
   const View in[] = {View{}, w};
   constexpr CpuFns kPack = PLINTH_CPU_FNS(LinearPackF32);
   kPack.at[static_cast<int>(isa)](CpuArgs{in, nullptr, params.bytes, nullptr, packed.get(), nullptr}, 0, 1);

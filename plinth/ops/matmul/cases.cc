@@ -56,10 +56,38 @@ void AddBatches(std::vector<Case>& cases) {
   cases.back().tier = Tier::kCi;
 }
 
+// A right side that is packed when the plan is made.
+void AddConstants(std::vector<Case>& cases) {
+  const auto add = [&](std::string name, std::vector<int64_t> a, std::vector<int64_t> b, bool ta = false,
+                       bool tb = false) {
+    cases.push_back(Product(StrCat("constant_", name), std::move(a), std::move(b), ta, tb));
+    cases.back().inputs[1].constant = true;
+  };
+  for (int64_t s : {0, 1, 2, 15, 16, 17, 31, 32, 33, 64, 65}) {
+    add(StrCat("m", s), {2, s, 19}, {2, 19, 37});
+    add(StrCat("n", s), {17, 19}, {19, s});
+    add(StrCat("k", s, "_transposed"), {s, 17}, {37, s}, true, true);
+  }
+  add("broadcast", {3, 1, 5, 11}, {1, 4, 11, 13});
+  add("broadcast_inner", {2, 3, 5, 11}, {2, 1, 11, 13});
+  add("one_for_all", {3, 2, 5, 11}, {13, 11}, false, true);
+  add("no_batch", {0, 5, 11}, {0, 11, 13});
+  add("many_small", {1000, 2, 3}, {1000, 3, 2});
+  // T5's heads, between their own columns and the model's.
+  add("heads_up", {8, 7, 64}, {8, 64, 512});
+  add("heads_down", {8, 7, 512}, {8, 512, 64});
+  add("heads_down_transposed", {8, 32, 512}, {8, 64, 512}, false, true);
+  for (bool t : {false, true}) {
+    add(t ? "permuted_transposed" : "permuted", {2, 35, 35}, {2, 35, 35}, t, t);
+    cases.back().inputs[0].place = cases.back().inputs[1].place = Place::kTransposed;
+  }
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   AddSizes(cases);
   AddBatches(cases);
+  AddConstants(cases);
   cases.push_back(Filled("huge", Fill::kHuge, Fill::kNormal));
   cases.push_back(Filled("tiny", Fill::kTiny, Fill::kNormal));
   cases.push_back(Filled("underflow", Fill::kTiny, Fill::kTiny));
@@ -119,7 +147,8 @@ const OpChecks& MatmulChecks() {
       .spec = &MatmulSpec(),
       .attacks =
           "Sizes around the tile, panel and block sizes with and without transposition, leading dimensions "
-          "that broadcast on either side, empty batches, products too small for a task of their own, inputs "
+          "that broadcast on either side, empty batches, products too small for a task of their own, right "
+          "sides packed beforehand, inputs "
           "that lie strided, permuted or misaligned, and infinity times zero, NaN, underflow, cancellation.",
       .reference = MatmulReference,
       .cases = Cases,

@@ -28,6 +28,14 @@ static inline MatmulPieces MatmulPiecesOf(const View& a, const View& out, const 
   return pieces;
 }
 
+// Floats of one packed right matrix at level 0, 1, 2 (v2, v3, v4).
+static inline int64_t MatmulPackedFloats(int64_t depth, int64_t columns, int level) {
+  return MatrixCeil(columns, MatrixPanel(level)) * MatrixPanel(level) * depth;
+}
+
 PLINTH_DECLARE_CPU(MatmulF32)
+// Packs all matrices of in[1] one after another into `scratch`, as MatmulF32 expects them in `prepared`;
+// not a kernel of the operator.
+PLINTH_DECLARE_CPU(MatmulPackF32)
 
 }  // namespace plinth::ops

@@ -1,5 +1,6 @@
 // Tests that a row of a product keeps its bits whatever stands beside it, and whatever the strides.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -39,15 +40,19 @@ View Swapped(View v) {
 }
 
 std::vector<float> Multiply(Isa isa, const View& a, const View& b, Attributes attributes = {},
-                            bool by_piece = false) {
+                            bool by_piece = false, bool constant = false) {
   auto call = MakeCall(MatmulSpec(), {TypeOf(a), TypeOf(b)}, std::move(attributes));
   EXPECT_TRUE(call.ok()) << call.status();
-  auto step = CpuStep::Make(*call, {}, isa);
+  const View constants[] = {View{}, constant ? b : View{}};
+  auto step = CpuStep::Make(*call, constants, isa);
   EXPECT_TRUE(step.ok()) << step.status();
+  EXPECT_EQ(step->replaces(), constant ? 2u : 0u);
   std::vector<int64_t> dims;
   for (const Dim& d : call->outputs[0].shape) dims.push_back(d.offset());
   Tensor y(DType::kF32, dims);
-  const View in[] = {a, b}, out = y.view();
+  View in[] = {a, b};
+  if (constant) in[1].data = nullptr;
+  const View out = y.view();
   AlignedBytes scratch = AllocateAligned(step->ScratchBytes(in, &out));
   KernelFault fault;
   const int64_t pieces = step->Pieces(in, &out);
@@ -109,6 +114,22 @@ TEST_P(MatmulBits, BroadcastBatchesEqualSingleProducts) {
     const std::vector<float> right(b.begin() + i % 4 * 143, b.begin() + i % 4 * 143 + 143);
     EXPECT_TRUE(Same(Multiply(GetParam(), Matrix(left, 5, 11), Matrix(right, 11, 13)), all.data() + i * 65))
         << i;
+  }
+}
+
+// The same bits whether the right side is packed once or at every run; and it is no longer read.
+TEST_P(MatmulBits, AConstantRightSideChangesNothing) {
+  for (bool transpose : {false, true}) {
+    for (auto [m, k, n] : {std::array<int64_t, 3>{1, 64, 512}, {7, 512, 64}, {33, 300, 71}}) {
+      const std::vector<float> a = Normal(8 * m * k, 1), b = Normal(4 * k * n, 2);
+      const int64_t ad[] = {2, 4, m, k}, bd[] = {4, transpose ? n : k, transpose ? k : n};
+      const View va = DenseView(const_cast<float*>(a.data()), DType::kF32, ad, 4);
+      const View vb = DenseView(const_cast<float*>(b.data()), DType::kF32, bd, 3);
+      const Attributes attributes = {{"transpose_b", transpose}};
+      const std::vector<float> packed_often = Multiply(GetParam(), va, vb, attributes);
+      EXPECT_TRUE(Same(Multiply(GetParam(), va, vb, attributes, false, true), packed_often.data()));
+      EXPECT_TRUE(Same(Multiply(GetParam(), va, vb, attributes, true, true), packed_often.data()));
+    }
   }
 }
 

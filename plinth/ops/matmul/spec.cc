@@ -1,6 +1,7 @@
 #include "plinth/ops/matmul/cpu.h"
 #include "plinth/ops/matmul/op.h"
 #include "plinth/ops/matrix_grid.h"
+#include "plinth/tensor/tensor.h"
 
 namespace plinth::ops {
 namespace {
@@ -65,6 +66,27 @@ int64_t Pieces(const View* in, const View* out, const Params& params) {
 
 int64_t ScratchBytes(const OpCall&, const View*, const View*, Isa) { return sizeof(MatrixScratch); }
 
+// A constant right side is packed once.
+StatusOr<CpuKernel::Prepared> Prepare(const OpCall& call, const View* constants, Isa isa) {
+  const View& b = constants[1];
+  if (b.data == nullptr || b.size() == 0) return CpuKernel::Prepared{};
+  const int level = static_cast<int>(isa);
+  const bool transposed = Flags(call).transpose_b;
+  const int64_t depth = b.dims[b.rank - (transposed ? 1 : 2)],
+                columns = b.dims[b.rank - (transposed ? 2 : 1)];
+  const int64_t bytes = b.size() / (depth * columns) * MatmulPackedFloats(depth, columns, level) *
+                        static_cast<int64_t>(sizeof(float));
+  AlignedBytes packed = AllocateAligned(bytes);
+  if (packed == nullptr) {
+    return absl::ResourceExhaustedError(StrCat("matmul: no memory for ", bytes, " bytes of packed matrices"));
+  }
+  const Params params = ParamsOf(call);
+  const View in[] = {View{}, b};
+  constexpr CpuFns kPack = PLINTH_CPU_FNS(MatmulPackF32);
+  kPack.at[level](CpuArgs{in, nullptr, params.bytes, nullptr, packed.get(), nullptr}, 0, 1);
+  return CpuKernel::Prepared{std::shared_ptr<const void>(std::move(packed)), bytes, 1u << 1};
+}
+
 }  // namespace
 
 const OpSpec& MatmulSpec() {
@@ -81,7 +103,8 @@ const OpSpec& MatmulSpec() {
                .refuse = nullptr,
                .params = ParamsOf,
                .pieces = Pieces,
-               .scratch_bytes = ScratchBytes}},
+               .scratch_bytes = ScratchBytes,
+               .prepare = Prepare}},
   };
   return spec;
 }
