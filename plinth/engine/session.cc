@@ -5,6 +5,7 @@
 #include "plinth/engine/rollout.h"
 #include "plinth/graph/fuse_linear.h"
 #include "plinth/graph/gather_early.h"
+#include "plinth/plan/fold_constants.h"
 #include "plinth/series/quantiles.h"
 
 namespace plinth::engine {
@@ -95,6 +96,10 @@ StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(const PlanRequest&
                                   .profile = request.profile,
                                   .kernels = options_.kernels};
   if (request.fuse) graph = graph::GatherEarly(graph::FuseLinear(graph), options.capacity);
+  // Captures may ask for what would be folded.
+  if (request.fuse && request.observe.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(graph, plan::FoldConstants(graph, packed_, context_->isa));
+  }
   return plan::Plan::Make(graph, packed_, options);
 }
 
