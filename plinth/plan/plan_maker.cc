@@ -224,8 +224,14 @@ Status PlanMaker::MakeSteps() {
     PLINTH_ASSIGN_OR_RETURN(ops::CpuStep op, MakeStep(node));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] < 0) continue;
-      const bool constant = graph_.values[At(node.inputs[i])].kind == graph::ValueKind::kConstant;
-      if (constant && !ops::HasPort(op.replaces(), i)) kept_[At(node.inputs[i])] = 1;
+      const graph::GraphValue& value = graph_.values[At(node.inputs[i])];
+      if (value.kind != graph::ValueKind::kConstant) continue;
+      if (!ops::HasPort(op.replaces(), i)) {
+        kept_[At(node.inputs[i])] = 1;
+      } else {
+        // At once, so that there are never two copies of a whole model; who needs it again loads it again.
+        plan_.weights_->Release(value);
+      }
     }
     // Kernels see one view per port, also for optional inputs that the call leaves out at its end.
     std::vector<int> in = node.inputs;
