@@ -8,8 +8,6 @@
 namespace plinth::engine {
 namespace {
 
-constexpr int64_t kMostValues = int64_t{1} << 27;  // of one unit: 1 GiB
-
 int64_t ValuesOf(const SeriesItem& item) {
   return item.length() * static_cast<int64_t>(item.values.size() + item.covariates.size());
 }
@@ -36,13 +34,13 @@ bool UnitReader::BelongsTo(const std::vector<SeriesItem>& unit, const SeriesItem
 }
 
 Status UnitReader::CheckSize(const std::vector<SeriesItem>& unit, int64_t values) const {
-  if (unit.size() == 1 || values <= kMostValues) return absl::OkStatus();
+  if (unit.size() == 1 || values <= most_values_) return absl::OkStatus();
   const size_t rows = unit.size() * (unit[0].values.size() + unit[0].covariates.size());
   const std::string which = items_ == Together::Items::kAll
                                 ? "--cross-learning"
                                 : StrCat("group ", formats::QuotedShort(unit[0].group));
   return absl::ResourceExhaustedError(
-      StrCat(file_->path(), ": ", which, " puts ", rows, " rows and more, with over ", kMostValues,
+      StrCat(file_->path(), ": ", which, " puts ", rows, " rows and more, with over ", most_values_,
              " values, into one group; make smaller groups with --group, or cut the items"));
 }
 

@@ -34,9 +34,11 @@ struct Together {
 // Reads the items that belong together: one, those of a group, or all.
 class UnitReader {
  public:
-  UnitReader(SeriesFile& file, const Together& together) : file_(&file), items_(together.items) {}
-  // False at the end of the file. Errors: those of the file; ResourceExhausted for more than 2^27 values in
-  // one unit (says in how many rows).
+  static constexpr int64_t kMostValues = int64_t{1} << 27;  // 1 GiB
+  UnitReader(SeriesFile& file, const Together& together, int64_t most_values = kMostValues)
+      : file_(&file), items_(together.items), most_values_(most_values) {}
+  // False at the end of the file. Errors: those of the file; ResourceExhausted for several items that have
+  // more values than a unit may hold (says in how many rows).
   StatusOr<bool> Next(std::vector<SeriesItem>* unit);
 
  private:
@@ -45,6 +47,7 @@ class UnitReader {
 
   SeriesFile* file_;
   Together::Items items_;
+  int64_t most_values_;
   bool done_ = false;
   std::optional<SeriesItem> ahead_;  // the first item of the next unit
 };
