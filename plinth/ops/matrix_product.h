@@ -312,16 +312,21 @@ class MatrixPass {
     }
   }
 
-  // What tile `t` of panel `p` fetches. The first tiles fetch the panel that comes next, in equal parts;
-  // the others the rows of the next block.
+  // What tile `t` of panel `p` fetches. The last tiles fetch the panel that comes next, in equal parts: the
+  // first one already brings its own panel into the first-level cache. Where there are more tiles, the others
+  // fetch the rows of the next block.
   TileAhead AheadByPanels(const Block& block, const float* b, int64_t p, int64_t t, int64_t tiles) const {
-    constexpr int64_t kPanelTiles = kPanel / 8;
-    const int64_t spare = (p - block.span.p0) * (tiles - kPanelTiles) + t - kPanelTiles;
+    // Floats of a panel for every four k, and the parts of it that leave each tile two lines or more.
+    constexpr int64_t kStep = 4 * kPanel, kMostParts = kStep / kTileAhead;
+    const bool single = TileFetches(block.span.rows) == 1;
+    const int64_t parts = tiles >= kMostParts || single ? kMostParts : tiles >= 2 ? kMostParts / 2 : 1;
+    const int64_t others = MatrixMax(0, tiles - parts);
     TileAhead rows;
-    if (t >= kPanelTiles && AheadRows(block, spare, &rows)) return rows;
+    if (t < others && AheadRows(block, (p - block.span.p0) * others + t, &rows)) return rows;
     const float* next = p + 1 < block.span.p1 ? b + block.length * kPanel : block.next_right;
-    if (next == nullptr || right_.packed == nullptr) next = b;
-    return {next + MatrixMin(t, kPanelTiles - 1) * (block.length / 4) * kTileAhead, kTileAhead};
+    if (t < others || next == nullptr || right_.packed == nullptr) return {b, 0};
+    const int64_t step = kStep / parts;
+    return {next + (t - others) * (block.length / 4) * step, step, step <= kTileAhead ? 0 : step / 4};
   }
   // What the call-th tile fetches: first the rows of the next block, then its panels.
   TileAhead AheadByTiles(const Block& block, const float* b, int64_t call) const {

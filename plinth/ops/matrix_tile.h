@@ -46,12 +46,15 @@ struct TileEnds {
   int64_t residual_stride = 0;  // panels kPanel apart
 };
 
-// What a tile fetches into the second-level cache while it multiplies: kTileAhead floats (two lines) at
-// `data` for every four k, then `step` floats further.
+// What a tile of R rows fetches into the second-level cache while it multiplies: for every four k,
+// TileFetches(R) times kTileAhead floats (two lines), `spread` floats apart from `data` on, then `step`
+// floats further. Tiles of one or two rows have no time to spare for more than one.
 constexpr int64_t kTileAhead = 32;
+constexpr int TileFetches(int64_t rows) { return rows <= 2 ? 1 : 4; }
 struct TileAhead {
   const float* data;
   int64_t step;
+  int64_t spread = 0;
 };
 
 // One step over k of MultiplyTile: acc[r][v] += a[r] * b[v].
@@ -95,6 +98,12 @@ PLINTH_TILE void MultiplyTile(const float* a, const float* b, int64_t panel_step
   for (; k + 4 <= depth; k += 4) {
     __builtin_prefetch(ahead.data, 0, 2);
     __builtin_prefetch(ahead.data + 16, 0, 2);
+    if constexpr (TileFetches(R) > 1) {
+      for (int u = 1; u < TileFetches(R); ++u) {
+        __builtin_prefetch(ahead.data + u * ahead.spread, 0, 2);
+        __builtin_prefetch(ahead.data + u * ahead.spread + 16, 0, 2);
+      }
+    }
     ahead.data += ahead.step;
 #pragma GCC unroll 4
     for (int u = 0; u < 4; ++u) MultiplyStep<R, P>(a + k + u, b + u * kPanel, panel_step, acc);

@@ -1,10 +1,12 @@
 #include "plinth/tensor/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "gtest/gtest.h"
 #include "plinth/tensor/half.h"
+#include "plinth/tensor/resident.h"
 #include "plinth/tensor/shape.h"
 
 namespace plinth {
@@ -69,6 +71,17 @@ TEST(Tensor, IsAlignedAndZero) {
   row.dims[1] = 4;
   EXPECT_FALSE(row.dense());
   EXPECT_TRUE(row.row_strided());
+}
+
+TEST(Resident, GivesAlignedWritableMemoryOfAnySize) {
+  for (int64_t bytes :
+       {int64_t{0}, int64_t{1}, (int64_t{2} << 20) - 1, int64_t{2} << 20, (int64_t{5} << 20) + 3}) {
+    const AlignedBytes block = AllocateResident(bytes);
+    ASSERT_NE(block, nullptr) << bytes;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % kAlignment, 0u) << bytes;
+    std::fill(block.get(), block.get() + bytes, std::byte{7});
+  }
+  EXPECT_EQ(AllocateResident(int64_t{1} << 60), nullptr);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/linear/spec_onednn.h"
 #include "plinth/ops/matrix_grid.h"
-#include "plinth/tensor/tensor.h"
+#include "plinth/tensor/resident.h"
 
 namespace plinth::ops {
 namespace {
@@ -89,7 +89,7 @@ StatusOr<CpuKernel::Prepared> Prepare(const OpCall& call, const View* constants,
   const int64_t panel = MatrixPanel(static_cast<int>(isa));
   const int64_t panels = pairs ? MatrixCeil(w.dims[0] / 2, panel / 2) : MatrixCeil(w.dims[0], panel);
   const int64_t bytes = panels * panel * w.dims[1] * static_cast<int64_t>(sizeof(float));
-  AlignedBytes packed = AllocateAligned(bytes);
+  AlignedBytes packed = AllocateResident(bytes);
   if (packed == nullptr) {
     return absl::ResourceExhaustedError(StrCat("linear: no memory for ", bytes, " bytes of packed weights"));
   }

@@ -1,7 +1,7 @@
 #include "plinth/ops/matmul/cpu.h"
 #include "plinth/ops/matmul/op.h"
 #include "plinth/ops/matrix_grid.h"
-#include "plinth/tensor/tensor.h"
+#include "plinth/tensor/resident.h"
 
 namespace plinth::ops {
 namespace {
@@ -76,7 +76,7 @@ StatusOr<CpuKernel::Prepared> Prepare(const OpCall& call, const View* constants,
                 columns = b.dims[b.rank - (transposed ? 2 : 1)];
   const int64_t bytes = b.size() / (depth * columns) * MatmulPackedFloats(depth, columns, level) *
                         static_cast<int64_t>(sizeof(float));
-  AlignedBytes packed = AllocateAligned(bytes);
+  AlignedBytes packed = AllocateResident(bytes);
   if (packed == nullptr) {
     return absl::ResourceExhaustedError(StrCat("matmul: no memory for ", bytes, " bytes of packed matrices"));
   }
