@@ -158,9 +158,10 @@ class ForecastJob {
     size_t most = 0;
     for (const engine::Group& group : maker_.groups()) most = std::max(most, group.rows.size());
     if (status.code() != absl::StatusCode::kResourceExhausted || most < 2) return status;
-    return Prepend(status, StrCat(file_.path(), ": the largest group has ", most,
-                                  " rows, targets and covariates counted; make groups smaller, or shorten "
-                                  "--context"));
+    return Status(status.code(),
+                  StrCat(file_.path(), ": ", std::string(status.message()), "; the largest group has ", most,
+                         " rows, targets and covariates counted: make groups smaller, or shorten "
+                         "--context"));
   }
 
   Status WriteItem(const engine::SeriesItem& item, const std::vector<engine::Forecast>& forecasts,

@@ -243,13 +243,14 @@ Status SeriesFile::AddCovariates(const ItemRows& rows, const series::Grid* grid,
 Status SeriesFile::SplitOffFuture(const std::vector<int64_t>& positions, SeriesItem* item) const {
   const int64_t rows = item->length();
   const size_t past = PastSteps(item->values);
-  const int64_t steps = future_wish_.steps;
   if (past == 0) {
     return absl::InvalidArgumentError(
         "no row holds a value of a target, so there is no telling where the future begins; give the future "
         "rows with --future-data");
   }
   int64_t missing = static_cast<int64_t>(past);
+  const bool fits = StepsFit(*item, missing);
+  const int64_t steps = fits ? future_wish_.steps : 0;
   const int64_t end = missing + steps;
   if (positions.empty()) {
     missing = std::min(rows, end);
@@ -273,6 +274,11 @@ Status SeriesFile::SplitOffFuture(const std::vector<int64_t>& positions, SeriesI
     }
   }
   return absl::OkStatus();
+}
+
+// Whether the steps ahead end before the year 10000. If not, whoever asked for them refuses.
+bool SeriesFile::StepsFit(const SeriesItem& item, int64_t past) const {
+  return item.LastIndex() - past + 1 >= future_wish_.steps;
 }
 
 std::string SeriesFile::Where(const SeriesItem& item) const {

@@ -77,6 +77,7 @@ class SeriesFile {
   Status AddCovariates(const ItemRows& rows, const series::Grid* grid, SeriesItem* item);
   Status SplitOffFuture(const std::vector<int64_t>& positions, SeriesItem* item) const;
   bool FutureInData() const;
+  bool StepsFit(const SeriesItem& item, int64_t past) const;
   std::string Where(const SeriesItem& item) const;
   Status Named(const Status& status, const SeriesItem& item) const;
 

@@ -407,6 +407,19 @@ TEST_F(CovariatesTest, StepsOfTheCalendar) {
   Forecast(options);
 }
 
+TEST_F(CovariatesTest, TheEndOfTime) {
+  const std::string past = "time,y,x\n9999-12-27,1,1\n9999-12-28,1,1\n9999-12-29,1,1\n";
+  Write("f.csv", "time,x\n9999-12-30,1\n9999-12-31,1\n");
+  const std::string message =
+      "d.csv: column \"y\": a horizon of 3 steps of D after 9999-12-29 ends past 9999-12-31, the last day "
+      "that "
+      "can be written; 2 fit: shorten --horizon, or correct the stamps";
+  Write("d.csv", past);
+  Refuse({"--future", "x", "--future-data", "f.csv"}, message);
+  Write("d.csv", past + "9999-12-30,,1\n9999-12-31,,1\n");
+  Refuse({"--future", "x"}, message);
+}
+
 TEST_F(CovariatesTest, Backtests) {
   std::string data = "time,y,p,x,c\n";
   for (int64_t i = 0; i < 200; ++i) {
