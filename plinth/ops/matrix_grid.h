@@ -20,6 +20,9 @@ constexpr int64_t kMatrixShort = 192;
 // Floats of panels at most that are walked tile by tile (256 KiB): half of the smallest second-level cache
 // of today's servers.
 constexpr int64_t kMatrixNarrow = 65536;
+// Rows at most that are few: they stay in the first-level cache themselves, so that fetching panels in time
+// decides. One or two, whose tiles take several panels, are left to themselves.
+constexpr int64_t kMatrixFewRows = 42;
 // Rows of a packed block of the left matrix lie this many floats apart: a constant, so that one register
 // addresses all rows of a tile, and no power of two, so that they fall into different cache sets.
 constexpr int64_t kMatrixStride = kMatrixDepth + 16;

@@ -230,7 +230,9 @@ class MatrixPass {
       } else if (next != nullptr) {
         block.PlanNext(left_, right_, *next, 0, MatrixMin(blocks_.step, depth_));
       }
-      if (right_.packed != nullptr && (span.p1 - span.p0) * block.length * kPanel <= kMatrixNarrow) {
+      const bool narrow = (span.p1 - span.p0) * block.length * kPanel <= kMatrixNarrow;
+      const bool few = span.rows > 2 && span.rows <= kMatrixFewRows;
+      if (right_.packed != nullptr && narrow && !few) {
         RunByTiles(block);
       } else {
         RunByPanels(block);
@@ -273,7 +275,8 @@ class MatrixPass {
     return right_.packed + (block.k0 * right_.panels() + p * block.length) * kPanel;
   }
 
-  // For many panels: each in turn meets all tiles, so that it stays in the first-level cache.
+  // For many panels, and for few rows: each panel in turn meets all tiles, so that it stays in the
+  // first-level cache while the next one is fetched.
   void RunByPanels(const Block& block) const {
     const MatrixSpan& span = block.span;
     const int64_t tiles = MatrixCeil(span.rows, kTileRows);
