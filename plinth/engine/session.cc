@@ -1,7 +1,9 @@
 #include "plinth/engine/session.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "plinth/base/memory.h"
 #include "plinth/engine/rollout.h"
 #include "plinth/graph/fuse_linear.h"
 #include "plinth/graph/gather_early.h"
@@ -124,6 +126,19 @@ StatusOr<Session::Pool*> Session::GroupedPool(RunSize size) {
   return pool.get();
 }
 
+// What a large group will touch of its arena must be there: the system promises memory that it does not have.
+Status Session::CheckMemory(const Pool& pool, const Unit& unit) const {
+  if (!pool.runners.empty()) return absl::OkStatus();
+  const double share = static_cast<double>(unit.tokens) / static_cast<double>(pool.size.tokens);
+  const double needed = share * static_cast<double>(pool.plan->arena_bytes());
+  const double free = static_cast<double>(AvailableMemory());
+  if (needed <= free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      StrCat("a group of ", unit.rows.size(), " rows takes about ", std::ceil(needed * 1e-8) / 10,
+             " GB of memory, and ", std::floor(free * 1e-8) / 10,
+             " GB are free; fewer rows in a group or a shorter context are needed"));
+}
+
 Status Session::AddRunners(Pool& pool) {
   const int count = context_->threads->count();
   const size_t wanted = pool.ordinary ? static_cast<size_t>(count) : 1;
@@ -193,6 +208,7 @@ StatusOr<Session::Chunks> Session::CutAll(const std::vector<Unit>& units) {
   for (size_t i = grouped; i < units.size(); ++i) {
     PLINTH_ASSIGN_OR_RETURN(Pool * pool,
                             GroupedPool({static_cast<int64_t>(units[i].rows.size()), units[i].tokens}));
+    PLINTH_RETURN_IF_ERROR(CheckMemory(*pool, units[i]));
     chunks.all.push_back({pool, i, i + 1});
   }
   for (const Chunk& chunk : chunks.all) PLINTH_RETURN_IF_ERROR(AddRunners(*chunk.pool));

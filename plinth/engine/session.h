@@ -136,6 +136,7 @@ class Session {
   // The pool for groups of up to that size.
   StatusOr<Pool*> GroupedPool(RunSize size);
   Status AddRunners(Pool& pool);
+  Status CheckMemory(const Pool& pool, const Unit& unit) const;
   Status CheckRequest(std::span<const Group> groups, const ForecastRequest& request) const;
   // Cuts units[begin, end), all of one kind, into chunks of `pool`.
   void Cut(const std::vector<Unit>& units, size_t begin, size_t end, Pool* pool,
