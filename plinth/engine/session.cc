@@ -16,6 +16,9 @@ namespace {
 // Few enough that activations of small models stay in a core's second-level cache, enough that products run
 // at their full rate.
 constexpr int64_t kTokensPerRun = 640;
+// Runs of so many tokens still use products at their full rate.
+constexpr int64_t kLeastTokensPerRun = 256;
+constexpr int64_t kRunsPerThread = 3;
 // Short series are many to a run; what they need beside tokens must stay small too.
 constexpr int64_t kRowsPerRun = 64;
 
@@ -157,8 +160,10 @@ void Session::Cut(const std::vector<Unit>& units, size_t begin, size_t end, Pool
   const int64_t threads = context_->threads->count();
   int64_t tokens = 0;
   for (size_t i = begin; i < end; ++i) tokens += units[i].tokens;
-  // At least one run for each thread, all threads equally often, and runs of nearly equal size.
-  int64_t parts = std::max(CeilDiv(tokens, pool->size.tokens), threads);
+  // At least one run for each thread, and as long as they do not get small several, so that a thread that is
+  // held up leaves work to others; all threads equally often, and runs of nearly equal size.
+  const int64_t spread = std::max(threads, std::min(kRunsPerThread * threads, tokens / kLeastTokensPerRun));
+  int64_t parts = std::max(CeilDiv(tokens, pool->size.tokens), spread);
   parts = std::min(CeilDiv(parts, threads) * threads, static_cast<int64_t>(end - begin));
   int64_t sum = 0, part = 1, rows = 0, taken = 0;  // rows and tokens of the chunk; tokens of all so far
   size_t first = begin;

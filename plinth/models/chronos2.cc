@@ -12,6 +12,7 @@
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/rotary/op.h"
 #include "plinth/ops/slice/op.h"
+#include "plinth/ops/slice/op.h"
 #include "plinth/series/quantiles.h"
 
 namespace plinth::models {
@@ -107,6 +108,15 @@ class Network {
     return ops::Rotary(b_, x, positions, {.heads = s_.heads, .head_dim = s_.d_kv, .theta = s_.theta});
   }
 
+  // [tokens, 3 inner]: values pass through.
+  Value TurnQueriesAndKeys(Value qkv) {
+    return ops::Rotary(b_, qkv, in(kPositions),
+                       {.heads = 2 * s_.heads, .head_dim = s_.d_kv, .theta = s_.theta});
+  }
+  Value Part(Value qkv, int64_t i) {
+    return ops::Slice(b_, qkv, 1, i * s_.inner(), (i + 1) * s_.inner());
+  }
+
   // Every token of a row attends to all tokens of the row, by their distance in patches.
   Value TimeLayer(Value x, bool future_only) {
     Scope layer(b_, "layer.0");
@@ -118,9 +128,16 @@ class Network {
       positions = in(kFuturePositions), offsets = in(kFutureOffsets);
     }
     Scope attention(b_, "self_attention");
-    const Value q = Turn(Inward("q", asking), positions);
-    const Value k = Turn(Inward("k", all), in(kPositions));
-    const Value y = ops::Attention(b_, q, k, Inward("v", all), offsets, s_.heads,
+    Value q, k, v;
+    if (v_.published || future_only) {
+      q = Turn(Inward("q", asking), positions);
+      k = Turn(Inward("k", all), in(kPositions));
+      v = Inward("v", all);
+    } else {
+      const Value qkv = TurnQueriesAndKeys(ProjectTogether(b_, {"q", "k", "v"}, all, s_.d, s_.inner()));
+      q = Part(qkv, 0), k = Part(qkv, 1), v = Part(qkv, 2);
+    }
+    const Value y = ops::Attention(b_, q, k, v, offsets, s_.heads,
                                    {.kv_offsets = future_only ? in(kOffsets) : ops::kNone, .scale = 1});
     return ops::Add(b_, x, Outward(y));
   }

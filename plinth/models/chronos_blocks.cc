@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plinth/ops/binary/op.h"
+#include "plinth/ops/concat/op.h"
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/rms_norm/op.h"
 #include "plinth/ops/unary/op.h"
@@ -67,6 +68,16 @@ Value ProjectPlain(ops::Builder& b, std::string_view name, Value x, int64_t from
 
 Value Activate(ops::Builder& b, Activation act, Value x) {
   return act == Activation::kNone ? x : ops::Unary(b, ops::kActivationNames[static_cast<int>(act)], x);
+}
+
+Value ProjectTogether(ops::Builder& b, const std::vector<std::string_view>& names, Value x, int64_t from,
+                      int64_t to) {
+  std::vector<Value> weights;
+  for (const std::string_view name : names) {
+    Scope scope(b, name);
+    weights.push_back(b.Constant("weight", DType::kF32, {to, from}));
+  }
+  return ops::Linear(b, x, ops::Concat(b, weights, 0));
 }
 
 Value ResidualBlock(ops::Builder& b, std::string_view name, Value x, int64_t from, int64_t hidden, int64_t to,

@@ -32,6 +32,11 @@ ops::Value RootMeanNorm(ops::Builder& b, std::string_view name, ops::Value x, in
 // x W^T with W [to, from]; no bias. x: f32 [..., from].
 ops::Value ProjectPlain(ops::Builder& b, std::string_view name, ops::Value x, int64_t from, int64_t to);
 
+// ProjectPlain of one x by several weights [to, from], as one product: [..., names * to], which slices take
+// apart. A row is read once, and one large product is cut among threads better than small ones.
+ops::Value ProjectTogether(ops::Builder& b, const std::vector<std::string_view>& names, ops::Value x,
+                           int64_t from, int64_t to);
+
 // output_layer(act(hidden_layer(x))) + residual_layer(x), each with a bias. x: f32 [rows, from].
 ops::Value ResidualBlock(ops::Builder& b, std::string_view name, ops::Value x, int64_t from, int64_t hidden,
                          int64_t to, ops::Activation act);

@@ -3,6 +3,7 @@
 #include "plinth/models/chronos_bolt.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -144,9 +145,19 @@ class Network {
     Scope layer(b_, "layer.0");
     const Value y = Norm("layer_norm", x);
     Scope scope(b_, "SelfAttention");
-    const Value mixed = ops::Attention(b_, In("q", y), In("k", y), In("v", y), token_offsets_, s_.heads,
+    const auto [q, k, v] = QueriesKeysValues(y);
+    const Value mixed = ops::Attention(b_, q, k, v, token_offsets_, s_.heads,
                                        {.key_mask = visible_, .bias = bias, .scale = 1});
     return b_.Name(Out(mixed));
+  }
+
+  std::array<Value, 3> QueriesKeysValues(Value y) {
+    if (published_) return {In("q", y), In("k", y), In("v", y)};
+    const Value all = ProjectTogether(b_, {"q", "k", "v"}, y, s_.d, s_.inner());
+    const auto part = [&](int64_t i) {
+      return ops::Slice(b_, all, 1, i * s_.inner(), (i + 1) * s_.inner());
+    };
+    return {part(0), part(1), part(2)};
   }
 
   // x [tokens, d] -> [rows, d].
