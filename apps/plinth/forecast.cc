@@ -225,8 +225,8 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(const auto outputs, ChooseOutputs(o));
   PLINTH_ASSIGN_OR_RETURN(const std::vector<double> levels, series::ParseQuantiles(o.quantiles));
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
-  PLINTH_ASSIGN_OR_RETURN(
-      auto session, engine::Session::Load(folder, runtime->context(), {.published = o.as_published}));
+  PLINTH_ASSIGN_OR_RETURN(auto session,
+                          engine::Session::Load(folder, runtime->context(), {.published = o.as_published}));
   const models::ModelInfo& info = session->model().info();
   PLINTH_RETURN_IF_ERROR(CheckOptions(o, info));
   PLINTH_ASSIGN_OR_RETURN(engine::Together together, TogetherOf(o.series, info));

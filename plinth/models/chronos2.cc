@@ -12,7 +12,6 @@
 #include "plinth/ops/linear/op.h"
 #include "plinth/ops/rotary/op.h"
 #include "plinth/ops/slice/op.h"
-#include "plinth/ops/slice/op.h"
 #include "plinth/series/quantiles.h"
 
 namespace plinth::models {
@@ -113,9 +112,7 @@ class Network {
     return ops::Rotary(b_, qkv, in(kPositions),
                        {.heads = 2 * s_.heads, .head_dim = s_.d_kv, .theta = s_.theta});
   }
-  Value Part(Value qkv, int64_t i) {
-    return ops::Slice(b_, qkv, 1, i * s_.inner(), (i + 1) * s_.inner());
-  }
+  Value Part(Value qkv, int64_t i) { return ops::Slice(b_, qkv, 1, i * s_.inner(), (i + 1) * s_.inner()); }
 
   // Every token of a row attends to all tokens of the row, by their distance in patches.
   Value TimeLayer(Value x, bool future_only) {

@@ -154,9 +154,7 @@ class Network {
   std::array<Value, 3> QueriesKeysValues(Value y) {
     if (published_) return {In("q", y), In("k", y), In("v", y)};
     const Value all = ProjectTogether(b_, {"q", "k", "v"}, y, s_.d, s_.inner());
-    const auto part = [&](int64_t i) {
-      return ops::Slice(b_, all, 1, i * s_.inner(), (i + 1) * s_.inner());
-    };
+    const auto part = [&](int64_t i) { return ops::Slice(b_, all, 1, i * s_.inner(), (i + 1) * s_.inner()); };
     return {part(0), part(1), part(2)};
   }
 

@@ -5,8 +5,8 @@
 
 namespace plinth {
 
-// As AllocateAligned. For 2 MiB and more the system is asked for huge pages, whose addresses are found faster:
-// reading weights takes a tenth less time. A block of which little is ever touched would waste them.
+// As AllocateAligned. For 2 MiB and more the system is asked for huge pages, whose addresses are found
+// faster: reading weights takes a tenth less time. A block of which little is ever touched would waste them.
 AlignedBytes AllocateResident(int64_t bytes);
 
 }  // namespace plinth

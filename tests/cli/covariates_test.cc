@@ -115,7 +115,7 @@ TEST_F(CovariatesTest, FutureRowsMayStandInEitherFile) {
     StrAppend(&more, "a,", Wave(i + 5), ",", HourlyRow(i, "").substr(0, 19), "\n");
   Write("more.csv", more);
   EXPECT_EQ(apart, Forecast({"--future", "x", "--future-data", "more.csv"}));
-  Write("d.csv", Past() + Rows(60, 64, [](int64_t i) { return "," + Wave(i + 5); }));
+  Write("d.csv", Past() + Rows(60, 64, [](int64_t i) { return StrCat(",", Wave(i + 5)); }));
   EXPECT_EQ(apart, Forecast({"--future", "x"}));
   Write("d.csv", Past());
   EXPECT_EQ(Run(With("forecast", {"--future", "x", "--future-data", "-"}), {.input = Ahead()}).out, apart);
@@ -188,7 +188,7 @@ TEST_F(CovariatesTest, FutureRowsThatDoNotFollow) {
 }
 
 TEST_F(CovariatesTest, RowsAheadInTheDataThatDoNotFollow) {
-  const auto ahead = [](int64_t i) { return "," + Wave(i + 5); };
+  const auto ahead = [](int64_t i) { return StrCat(",", Wave(i + 5)); };
   const auto refuse = [&](const std::string& rows, const std::string& message) {
     Write("d.csv", rows);
     Refuse({"--future", "x"}, "d.csv: " + message);
@@ -205,13 +205,13 @@ TEST_F(CovariatesTest, RowsAheadInTheDataThatDoNotFollow) {
          "rows with --future-data");
   // A gap of one target is no end while another one goes on.
   Write("d.csv",
-        "time,y,z,x\n" + Rows(0, 60, [](int64_t i) { return (i < 50 ? "1," : ",") + Wave(i) + ",2"; }));
+        "time,y,z,x\n" + Rows(0, 60, [](int64_t i) { return StrCat(i < 50 ? "1," : ",", Wave(i), ",2"); }));
   Refuse({"--future", "x"}, "d.csv: " + end + "2024-01-03T12:00:00" + needs);
 }
 
 TEST_F(CovariatesTest, ColumnsThatDoNotFit) {
   Write("d.csv", "time,shop,y,x,c\n" +
-                     Rows(0, 40, [](int64_t i) { return "a," + Wave(i) + "," + Wave(i + 1) + ",b"; }));
+                     Rows(0, 40, [](int64_t i) { return StrCat("a,", Wave(i), ",", Wave(i + 1), ",b"); }));
   Write("f.csv", Ahead());
   const std::string has = "; it has \"time\", \"shop\", \"y\", \"x\", \"c\"";
   Refuse({"--past", "nosuch"}, "d.csv: has no column \"nosuch\"" + has);
@@ -457,7 +457,7 @@ TEST_F(CovariatesTest, Backtests) {
       With("backtest", {"--target", "y", "--past", "p", "--future", "x,c", "--season", "7", "--json"}));
   EXPECT_NEAR(last["mae"].get<double>(), error, 1e-12 * error);
   // Rows ahead without targets are not for scores.
-  Write("d.csv", data + Rows(200, 220, [](int64_t i) { return ",," + Wave(i + 5) + ",a"; }));
+  Write("d.csv", data + Rows(200, 220, [](int64_t i) { return StrCat(",,", Wave(i + 5), ",a"); }));
   EXPECT_EQ(backtest({"--past", "p", "--future", "x,c"}), with);
   ExpectError(
       With("backtest", {"--future", "x", "--future-data", "f.csv"}), 2,
