@@ -46,9 +46,9 @@ const std::vector<int64_t>& Runner::Measure() {
   return ordered_;
 }
 
-Status Runner::Compute(Threads* threads) {
+Status Runner::Compute(Threads* threads, bool (*cancelled)()) {
   PLINTH_RETURN_IF_ERROR(workspace_->SetExtents(Measure()));
-  PLINTH_RETURN_IF_ERROR(workspace_->Run(threads));
+  PLINTH_RETURN_IF_ERROR(workspace_->Run(threads, cancelled));
   for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = workspace_->Output(i);
   if (AllFinite(outputs_)) return absl::OkStatus();
   return absl::DataLossError(

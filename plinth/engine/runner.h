@@ -30,8 +30,8 @@ class Runner {
   // Instead of Compute: the extents of what was added, without running.
   const std::vector<int64_t>& Measure();
   // Sets the extents of what was added and runs the plan (threads == nullptr: on this thread).
-  // Errors: as plan::Workspace; DataLoss when an output is not finite.
-  Status Compute(Threads* threads);
+  // Errors: as plan::Workspace::Run; DataLoss when an output is not finite.
+  Status Compute(Threads* threads, bool (*cancelled)() = nullptr);
   // The forecast of row `i` as [steps][levels].
   void Read(int64_t i, std::span<double> quantiles) const { codec_->Read(outputs_, i, quantiles); }
 

@@ -184,7 +184,9 @@ void Session::Cut(const std::vector<Unit>& units, size_t begin, size_t end, Pool
 Status Session::RunChunk(const Pass& pass, const Chunk& chunk, Runner& runner, Threads* threads) {
   runner.Begin(pass.steps);
   for (size_t i = chunk.begin; i < chunk.end; ++i) runner.Add(pass.units[i].rows);
-  if (Status status = runner.Compute(threads); !status.ok()) return Prepend(status, where_);
+  const Status status = runner.Compute(threads, pass.cancelled);
+  if (absl::IsCancelled(status)) return status;
+  if (!status.ok()) return Prepend(status, where_);
   const size_t each = static_cast<size_t>(pass.steps) * model_->info().levels.size();
   int64_t row = 0;
   for (size_t i = chunk.begin; i < chunk.end; ++i) {

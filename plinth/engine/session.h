@@ -73,7 +73,7 @@ class Session {
 
   // Forecasts the targets of each group, in the order given; NaN and infinities are gaps. The result of a
   // group has the same bits whatever else is in the batch and however many threads work. `cancelled`
-  // (optional) is polled between runs.
+  // (optional) is polled between steps.
   // Errors: InvalidArgument (horizon, levels, context; several rows in a group of a family without groups),
   // Cancelled, ResourceExhausted.
   StatusOr<std::vector<Forecast>> Run(std::span<const Group> groups, const ForecastRequest& request,

@@ -126,8 +126,9 @@ class Workspace {
 
   // Runs all steps. threads == nullptr (or one thread): on the calling thread alone. Allocates nothing,
   // takes no lock and logs nothing by itself. Error: OutOfRange when data does not fit (an index out of
-  // range); outputs are then meaningless.
-  Status Run(Threads* threads);
+  // range); Cancelled when `cancelled`, which is asked before each step, says so. Outputs are then
+  // meaningless.
+  Status Run(Threads* threads, bool (*cancelled)() = nullptr);
 
   // Seconds each step took in the last run; empty unless the plan profiles.
   const std::vector<double>& step_seconds() const { return seconds_; }

@@ -119,6 +119,18 @@ TEST(Plan, AllocatesNothingInTheLoop) {
   EXPECT_LE(probe.count(), 0);  // -1 under a sanitizer
 }
 
+TEST(Plan, StopsBetweenStepsAndRunsAgain) {
+  const auto plan = MakePlan(8);
+  auto w = *Workspace::Make(plan, 1);
+  const auto x = Numbers(8 * 24, 5);
+  const auto whole = RunPlan(*w, x);
+  static int asked;
+  asked = 0;
+  EXPECT_EQ(w->Run(nullptr, [] { return ++asked == 2; }).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(RunPlan(*w, x), whole);
+}
+
 TEST(Plan, ReusesMemoryAndStaysNearTheBound) {
   const auto plan = MakePlan(1000);
   // x [24], h [32], softmax copies [16]: more than one buffer at a time, fewer than all of them.

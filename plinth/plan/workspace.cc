@@ -109,10 +109,11 @@ void Workspace::RunStep(size_t s, Threads* threads) {
   });
 }
 
-Status Workspace::Run(Threads* threads) {
+Status Workspace::Run(Threads* threads, bool (*cancelled)()) {
   if (threads != nullptr) PLINTH_CHECK_LE(threads->count(), workers_);
   const size_t steps = plan_->steps_.size();
   for (size_t s = 0; s < steps; ++s) {
+    if (cancelled != nullptr && cancelled()) return absl::CancelledError("interrupted");
     if (plan_->profile_) {
       const double start = Now();
       RunStep(s, threads);
