@@ -6,7 +6,7 @@ namespace plinth {
 
 AlignedBytes AllocateResident(int64_t bytes) {
   constexpr int64_t kHugePage = int64_t{2} << 20;
-  if (bytes < kHugePage) return AllocateAligned(bytes);
+  if (bytes < kHugePage || bytes > kMostBytes) return AllocateAligned(bytes);
   const int64_t whole = bytes / kHugePage * kHugePage;
   const int64_t rounded = whole + (bytes > whole ? kHugePage : 0);
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kHugePage, static_cast<size_t>(rounded)));

@@ -4,9 +4,12 @@
 #include <cstring>
 #include <utility>
 
+#include "plinth/tensor/resident.h"
+
 namespace plinth {
 
 AlignedBytes AllocateAligned(int64_t bytes) {
+  if (bytes > kMostBytes) return {nullptr, &std::free};
   const int64_t rounded = (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   auto* p = static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<size_t>(rounded)));
   return AlignedBytes(p, &std::free);
