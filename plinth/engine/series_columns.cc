@@ -122,12 +122,14 @@ Status ColumnFinder::FindTimeColumn(const formats::CsvReader& reader) {
   }
   std::vector<std::string> found;
   std::string spoken_for;
+  std::vector<std::string_view> items;
+  if (found_.item >= 0) items = Cells(static_cast<size_t>(found_.item));
   for (size_t c = 0; c < reader.header().size(); ++c) {
     const std::string& name = reader.header()[c];
     const auto cells = Cells(c);
     bool time = false;
     if (wanted_.time_format.empty()) {
-      time = series::LooksLikeTime(cells);
+      time = series::LooksLikeTime(cells, items);
     } else {
       series::TimeReader probe = time_reader_;
       time = !cells.empty() && probe.Read(cells[0]).ok();

@@ -1,6 +1,7 @@
 #include "plinth/series/timestamp.h"
 
 #include <algorithm>
+#include <map>
 
 #include "plinth/series/time_pattern.h"
 #include "plinth/series/time_scanner.h"
@@ -256,17 +257,19 @@ StatusOr<Timestamp> TimeReader::ReadEpoch(std::string_view text) {
   return Timestamp{micros, 0};
 }
 
-bool LooksLikeTime(std::span<const std::string_view> cells) {
+bool LooksLikeTime(std::span<const std::string_view> cells, std::span<const std::string_view> items) {
   TimeReader reader;
-  std::optional<int64_t> first, last;
-  for (std::string_view cell : cells) {
-    if (Trim(cell).empty()) continue;
-    const StatusOr<Timestamp> t = reader.Read(cell);
+  std::optional<int64_t> first;
+  std::map<std::string_view, int64_t> last;  // by item
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (Trim(cells[i]).empty()) continue;
+    const StatusOr<Timestamp> t = reader.Read(cells[i]);
     if (!t.ok()) return false;
     if (!first) first = t->micros;
-    const bool falls = last && t->micros < *last && t->micros != *first;
+    const auto [before, begins] = last.try_emplace(items.empty() ? std::string_view() : items[i], t->micros);
+    const bool falls = !begins && t->micros < before->second && (!items.empty() || t->micros != *first);
     if (falls && reader.style().kind == TimeStyle::Kind::kEpoch) return false;
-    last = t->micros;
+    before->second = t->micros;
   }
   return first.has_value();
 }

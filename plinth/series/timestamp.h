@@ -74,9 +74,10 @@ class TimeReader {
 };
 
 // Whether a column with these cells (some of its first; empty ones are passed over) is one of stamps. Plain
-// numbers are only if they never fall except back to the first, as they do where another series begins:
-// measured values of that size would go up and down.
-bool LooksLikeTime(std::span<const std::string_view> cells);
+// numbers are only if they never fall within an item: measured values of that size would go up and down.
+// items: what each cell's row belongs to; empty where nothing says so, and then numbers may fall back to the
+// first, as they do where another series begins.
+bool LooksLikeTime(std::span<const std::string_view> cells, std::span<const std::string_view> items = {});
 
 // Writes t in the style: same separators, offset form and precision. More is written only where needed
 // to name t: a time behind a date that is not at midnight, seconds, decimals.

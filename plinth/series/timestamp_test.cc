@@ -207,6 +207,14 @@ TEST(FormatTime, WritesMoreOnlyWhereNeeded) {
   EXPECT_EQ(Again({"1706659200", "1706659200.50"})[0], "1706659200.00");
 }
 
+TEST(LooksLikeTime, NumbersRiseWithinEachItem) {
+  const std::vector<std::string_view> cells = {"1600007200", "1600010800", "1600000000", "1600003600"};
+  const std::vector<std::string_view> apart = {"a", "a", "b", "b"}, mixed = {"a", "b", "a", "b"};
+  EXPECT_TRUE(LooksLikeTime(cells, apart));  // b begins earlier
+  EXPECT_FALSE(LooksLikeTime(cells, mixed));
+  EXPECT_FALSE(LooksLikeTime(cells));
+}
+
 TEST(LooksLikeTime, TextAlwaysAndNumbersOnlyWhenTheyRise) {
   const auto looks = [](std::vector<std::string_view> cells) { return LooksLikeTime(cells); };
   EXPECT_TRUE(looks({"2024-01-02", "", "2024-01-01"}));
