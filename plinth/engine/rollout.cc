@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace plinth::engine {
 namespace {
@@ -11,6 +12,11 @@ constexpr int64_t kRowsPerPiece = 16;
 
 std::span<const double> Tail(std::span<const double> y, int64_t most) {
   return y.last(std::min(y.size(), static_cast<size_t>(most)));
+}
+
+double Finite(double x) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::clamp(x, -kMost, kMost);
 }
 
 std::optional<series::SampleQuantiles> MakeReduction(const models::ModelInfo& info) {
@@ -56,7 +62,8 @@ size_t Rollout::PassRow(size_t row, size_t p) const {
 void Rollout::Reduce(std::span<const double> quantiles, size_t row, std::span<double> native) const {
   const size_t levels = info_.levels.size(), each = static_cast<size_t>(steps_) * levels;
   if (paths_ == 1) {
-    std::copy_n(quantiles.begin() + static_cast<std::ptrdiff_t>(row * each), each, native.begin());
+    const double* from = quantiles.data() + row * each;
+    std::transform(from, from + each, native.begin(), Finite);
     return;
   }
   std::vector<double> samples(paths_ * levels);
@@ -64,7 +71,7 @@ void Rollout::Reduce(std::span<const double> quantiles, size_t row, std::span<do
   for (size_t at = 0; at < each; at += levels) {
     for (size_t p = 0; p < paths_; ++p) {
       const double* from = quantiles.data() + PassRow(row, p) * each + at;
-      std::copy_n(from, levels, samples.data() + p * levels);
+      std::transform(from, from + levels, samples.begin() + static_cast<std::ptrdiff_t>(p * levels), Finite);
     }
     reduce_->Apply(samples, workspace, native.subspan(at, levels));
   }
@@ -106,8 +113,10 @@ void Rollout::Take(std::span<const double> quantiles, std::span<const std::span<
       if (results[row].empty() && !more) continue;
       Reduce(quantiles, row, native);
       for (int64_t h = 0; h < steps_ && done_ + h < horizon_ && !results[row].empty(); ++h) {
-        to_wanted_.Apply(std::span(native).subspan(static_cast<size_t>(h) * levels, levels),
-                         results[row].subspan(static_cast<size_t>(done_ + h) * wanted, wanted));
+        const std::span<double> result =
+            results[row].subspan(static_cast<size_t>(done_ + h) * wanted, wanted);
+        to_wanted_.Apply(std::span(native).subspan(static_cast<size_t>(h) * levels, levels), result);
+        std::transform(result.begin(), result.end(), result.begin(), Finite);
       }
       for (size_t p = 0; more && p < next_paths_; ++p) Extend(row, p, native);
     }

@@ -12,6 +12,7 @@
 
 namespace plinth::engine {
 
+// A forecast that leaves the range of doubles stands at its end: results are finite.
 // Every row of every group is forecast, covariates too, since later passes look back on them; values known
 // ahead take the place of their forecasts.
 class Rollout {

@@ -113,5 +113,17 @@ TEST_F(RolloutTest, ValuesKnownAheadReplaceTheirForecasts) {
   EXPECT_THAT(std::vector<double>(result.begin(), result.begin() + 2), ElementsAre(20, 21));
 }
 
+TEST_F(RolloutTest, ForecastsBeyondTheRangeOfDoublesStandAtItsEnd) {
+  const ModelInfo info = Info(1, 1, {0.25, 0.75}, {.paths = {0.25, 0.75}});
+  const Values y = {1};
+  Rollout rollout(info, {{y, {}}}, {0, 1}, std::vector<double>{0.1, 0.25, 0.75}, 2);
+  Values result(6);
+  const std::vector<std::span<double>> results = {result};
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  rollout.Take(Values{-kInf, kInf}, results, threads_);
+  rollout.Take(Values{-kInf, kInf, -kInf, kInf}, results, threads_);
+  for (const double x : result) EXPECT_TRUE(std::isfinite(x)) << x;
+}
+
 }  // namespace
 }  // namespace plinth::engine
