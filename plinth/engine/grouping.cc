@@ -164,6 +164,9 @@ void GroupMaker::NoteUnknown(const Window& window, size_t covariate, std::span<c
   if (future.empty()) return;
   const auto& labels = file_->labels(covariate);
   std::vector<bool> known(labels.size());
+  // A gap is a category too; among places it has one of its own, whether the past holds it or not.
+  const bool gap_known =
+      by_place_ || std::find(past.begin(), past.end(), series::kMissingCategory) != past.end();
   for (const int32_t code : past) {
     if (code != series::kMissingCategory && !by_place_) known[static_cast<size_t>(code)] = true;
   }
@@ -171,13 +174,15 @@ void GroupMaker::NoteUnknown(const Window& window, size_t covariate, std::span<c
     known[code] = orders_[covariate].places[code] >= 0;
   }
   for (const int32_t code : future) {
-    if (code == series::kMissingCategory || known[static_cast<size_t>(code)]) continue;
-    const std::string& label = labels[static_cast<size_t>(code)];
+    const bool gap = code == series::kMissingCategory;
+    if (gap ? gap_known : known[static_cast<size_t>(code)]) continue;
+    const std::string what =
+        gap ? "a gap" : StrCat("the category ", formats::QuotedShort(labels[static_cast<size_t>(code)]));
     const bool named = !window.item->item.empty();
     const std::string where = StrCat(
         file_->path(), ": ", named ? StrCat("item ", formats::QuotedShort(window.item->item), ": ") : "",
-        "column ", formats::QuotedShort(file_->covariates()[covariate].name), ": the category ",
-        formats::QuotedShort(label), " ahead occurs in no row of the past");
+        "column ", formats::QuotedShort(file_->covariates()[covariate].name), ": ", what,
+        " ahead occurs in no row of the past");
     if (!noted_.insert(where).second) continue;
     notes_.push_back(
         StrCat(where, by_place_ ? " and counts as unknown" : " and counts as the target's mean"));

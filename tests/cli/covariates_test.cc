@@ -331,6 +331,10 @@ TEST_F(CovariatesTest, Categories) {
   Write("f.csv", ahead({"c", "d", "c"}));
   Forecast(options, {"d.csv: column \"x\": the category \"c\"" + unknown,
                      "d.csv: column \"x\": the category \"d\"" + unknown});
+  // A gap ahead is a category as well.
+  Write("d.csv", data("time,y,x\n", {"b", "a", "b"}));
+  Write("f.csv", ahead({"b", "", "a"}));
+  Forecast(options, {"d.csv: column \"x\": a gap" + unknown});
   // Numbers are numbers unless told otherwise; then 1 and 1.0 are one name.
   Write("d.csv", data("time,y,x\n", {"1", "10", ""}));
   Write("f.csv", ahead({"1.0", "", "10"}));
@@ -375,8 +379,8 @@ TEST_F(CovariatesTest, ItemsInBothFiles) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
       const size_t end = text.find('\n', at);
-      std::string line = text.substr(at, end - at + 1);
-      out += line.insert(line.find(','), ",");
+      const size_t comma = text.find(',', at);
+      StrAppend(&out, text.substr(at, comma - at), ",", text.substr(comma, end - comma + 1));
       at = end + 1;
     }
     return out;
