@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <new>
 #include <sstream>
 
 #include "apps/plinth/command.h"
@@ -34,8 +35,20 @@ int Finish(const Status& status, SignalAction on_pipe) {
   return ExitCode(status);
 }
 
+// Runs the chosen subcommand. Memory that runs out anywhere below unwinds to here, past everything that
+// removes temporary files.
+StatusOr<int> RunChosen(const Program& program) {
+  try {
+    return program.chosen()();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        "memory ran out; fewer or shorter series at once, a shorter --horizon or smaller groups need less");
+  }
+}
+
 int Main(int argc, char** argv) {
   KeepStandardStreams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that would grow past its limit is an error of that write
   const SignalAction on_pipe = std::signal(SIGPIPE, SIG_IGN);
   CLI::App cli{
       "Plinth: forecasts with time-series foundation models, and proof that they compute the right thing"};
@@ -63,7 +76,7 @@ int Main(int argc, char** argv) {
     const Status flushed = FlushOutput();
     return status.ok() && flushed.ok() ? 0 : Finish(status.ok() ? flushed : status, on_pipe);
   }
-  const StatusOr<int> result = program.chosen()();
+  const StatusOr<int> result = RunChosen(program);
   const Status flushed = FlushOutput();
   if (!result.ok()) return Finish(result.status(), on_pipe);
   if (!flushed.ok()) return Finish(flushed, on_pipe);

@@ -27,6 +27,9 @@ constexpr int64_t kLargestHorizon = 1 << 20;
 // Forecast values of the network that are in memory at once; a larger batch is done in parts.
 constexpr int64_t kValuesAtOnce = 4 << 20;
 
+// Bytes below which nobody asks how much memory is left.
+constexpr double kWorthAsking = 64 << 20;
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -100,7 +103,9 @@ StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(const PlanRequest&
                                   .observe = request.observe,
                                   .profile = request.profile,
                                   .kernels = options_.kernels};
-  if (request.fuse) graph = graph::GatherEarly(graph::FuseLinear(graph), options.capacity);
+  if (request.fuse) graph = graph::FuseLinear(graph);
+  // The published network computes its last layers for all tokens.
+  if (request.fuse && !options_.published) graph = graph::GatherEarly(graph, options.capacity);
   // Captures may ask for what would be folded.
   if (request.fuse && request.observe.empty()) {
     PLINTH_ASSIGN_OR_RETURN(graph, plan::FoldConstants(graph, packed_, context_->isa));
@@ -349,11 +354,38 @@ StatusOr<ops::Cost> Session::PassCost(std::span<const Group> groups, const Forec
   return sum;
 }
 
+Status Session::CheckResults(std::span<const Group> groups, const ForecastRequest& request) const {
+  const models::ModelInfo& info = model_->info();
+  const bool more = request.horizon > info.horizon;
+  double values = 0;
+  int64_t targets = 0;
+  for (const Group& group : groups) {
+    targets += group.targets;
+    values += static_cast<double>(group.targets) * static_cast<double>(request.horizon) *
+              static_cast<double>(request.levels.size());
+    if (!more) continue;
+    for (const models::Row& row : group.rows) {
+      const double grown = static_cast<double>(row.past.size()) + static_cast<double>(request.horizon);
+      values += static_cast<double>(info.continuation.paths.size()) *
+                std::min(grown, static_cast<double>(2 * info.context_length + info.horizon));
+    }
+  }
+  const double needed = values * sizeof(double);
+  if (needed < kWorthAsking) return absl::OkStatus();
+  const double free = static_cast<double>(AvailableMemory());
+  if (needed <= free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      StrCat("forecasts of ", targets, " series over ", request.horizon, " steps take about ",
+             std::ceil(needed * 1e-8) / 10, " GB of memory, and ", std::floor(free * 1e-8) / 10,
+             " GB are free; a shorter horizon or fewer series at once are needed"));
+}
+
 StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, const ForecastRequest& request,
                                              bool (*cancelled)()) {
   PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
   ForecastRequest normal = request;
   PLINTH_ASSIGN_OR_RETURN(normal.levels, series::NormaliseQuantiles(request.levels));
+  PLINTH_RETURN_IF_ERROR(CheckResults(groups, normal));
   const models::ModelInfo& info = model_->info();
   const int64_t paths =
       request.horizon > info.horizon ? static_cast<int64_t>(info.continuation.paths.size()) : 1;

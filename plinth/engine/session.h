@@ -137,6 +137,8 @@ class Session {
   StatusOr<Pool*> GroupedPool(RunSize size);
   Status AddRunners(Pool& pool);
   Status CheckMemory(const Pool& pool, const Unit& unit) const;
+  // What the forecasts and the histories they grow on will take must be there too.
+  Status CheckResults(std::span<const Group> groups, const ForecastRequest& request) const;
   Status CheckRequest(std::span<const Group> groups, const ForecastRequest& request) const;
   // Cuts units[begin, end), all of one kind, into chunks of `pool`.
   void Cut(const std::vector<Unit>& units, size_t begin, size_t end, Pool* pool,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "plinth/tensor/resident.h"
@@ -21,7 +22,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims)
   size_ = 1;
   for (int64_t d : dims_) size_ *= d;
   data_ = AllocateAligned(bytes());
-  PLINTH_CHECK(data_ != nullptr);
+  if (data_ == nullptr) throw std::bad_alloc();
   std::memset(data_.get(), 0, static_cast<size_t>(bytes()));
 }
 

@@ -108,6 +108,24 @@ TEST_F(OutputsTest, AnOldFileStaysWhenTheRunFails) {
   EXPECT_THAT(Read("f.csv"), StartsWith("target,"));
 }
 
+#ifndef __SANITIZE_ADDRESS__  // which needs terabytes of addresses
+TEST_F(OutputsTest, MemoryRunsOut) {
+  Write("f.csv", "old\n");
+  std::vector<std::string> arguments = To("f.csv");
+  arguments.insert(arguments.end(), {"--threads", "1"});
+  const RunOptions little{.memory_bytes = 100 << 20};
+  EXPECT_EQ(Run(arguments, little).exit_code, 0);
+  Write("f.csv", "old\n");
+  arguments.insert(arguments.end(), {"--horizon", "1048576"});
+  ExpectError(
+      arguments, 3,
+      "memory ran out; fewer or shorter series at once, a shorter --horizon or smaller groups need less",
+      little);
+  EXPECT_EQ(Read("f.csv"), "old\n");
+  EXPECT_EQ(Files(), (std::vector<std::string>{"d.csv", "f.csv"}));
+}
+#endif
+
 TEST_F(OutputsTest, AFullDisk) {
   const std::string full = "standard output: cannot be written: No space left on device";
   ExpectError(forecast_, 3, full, {.output_file = "/dev/full"});

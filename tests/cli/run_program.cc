@@ -41,7 +41,11 @@ struct Pipe {
   if (o.file_bytes > 0) {
     const rlimit limit{static_cast<rlim_t>(o.file_bytes), static_cast<rlim_t>(o.file_bytes)};
     setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, SIG_IGN);  // write fails with EFBIG instead
+    signal(SIGXFSZ, SIG_DFL);
+  }
+  if (o.memory_bytes > 0) {
+    const rlimit limit{static_cast<rlim_t>(o.memory_bytes), static_cast<rlim_t>(o.memory_bytes)};
+    setrlimit(RLIMIT_AS, &limit);
   }
   for (const char* name : {"PLINTH_LOG", "NO_COLOR", "COLUMNS"}) unsetenv(name);
   setenv("LC_ALL", "C.UTF-8", 1);

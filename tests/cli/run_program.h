@@ -18,6 +18,7 @@ struct RunOptions {
   bool without_output = false, without_error = false;         // the descriptors are not even open
   bool on_terminal = false;                                   // all three are a terminal of 100 columns
   int64_t file_bytes = 0;                                     // limit of every file written; 0: none
+  int64_t memory_bytes = 0;                                   // limit of its address space; 0: none
   // Called every 10 ms while it runs, with its process id.
   std::function<void(int)> meanwhile;
 };
