@@ -13,6 +13,7 @@
 namespace plinth::engine {
 namespace {
 
+// Tokens of one run; a larger batch is cut, and the results do not depend on it.
 // Few enough that activations of small models stay in a core's second-level cache, enough that products run
 // at their full rate.
 constexpr int64_t kTokensPerRun = 640;
@@ -31,6 +32,17 @@ constexpr int64_t kValuesAtOnce = 4 << 20;
 constexpr double kWorthAsking = 64 << 20;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Refuses what takes more bytes than there are. what: "a group of 3 rows takes"; cure: the end of the
+// sentence.
+Status CheckThereIs(double bytes, std::string_view what, std::string_view cure) {
+  if (bytes < kWorthAsking) return absl::OkStatus();
+  const double free = static_cast<double>(AvailableMemory());
+  if (bytes <= free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(StrCat(what, " about ", std::ceil(bytes * 1e-8) / 10,
+                                             " GB of memory, and ", std::floor(free * 1e-8) / 10,
+                                             " GB are free; ", cure));
+}
 
 }  // namespace
 
@@ -70,9 +82,8 @@ StatusOr<std::unique_ptr<Session>> Session::Make(std::string name, const formats
   PLINTH_ASSIGN_OR_RETURN(session->model_, models::MakeModel(config));
   session->packed_ = std::make_shared<plan::Weights>(std::move(weights));
   const models::ModelInfo& info = session->model_->info();
-  const int64_t tokens = options.tokens_per_run == 0 ? kTokensPerRun : options.tokens_per_run;
   const RunSize size =
-      session->SizeFor(std::max(tokens, session->model_->Tokens(info.context_length, info.horizon)));
+      session->SizeFor(std::max(kTokensPerRun, session->model_->Tokens(info.context_length, info.horizon)));
   PLINTH_ASSIGN_OR_RETURN(session->alone_, session->MakePool(/*grouped=*/false, size));
   return session;
 }
@@ -126,12 +137,14 @@ StatusOr<Session::Pool*> Session::GroupedPool(RunSize size) {
   RunSize fits = alone_->size;
   while (fits.tokens < size.tokens) fits.tokens *= 2;
   while (fits.rows < size.rows) fits.rows *= 2;
-  std::unique_ptr<Pool>& pool = grouped_[{fits.tokens, fits.rows}];
-  if (pool == nullptr) {
-    PLINTH_ASSIGN_OR_RETURN(pool, MakePool(/*grouped=*/true, fits));
+  const std::pair key(fits.tokens, fits.rows);
+  auto at = grouped_.find(key);
+  if (at == grouped_.end()) {
+    PLINTH_ASSIGN_OR_RETURN(auto pool, MakePool(/*grouped=*/true, fits));
     pool->ordinary = fits.tokens == alone_->size.tokens && fits.rows == alone_->size.rows;
+    at = grouped_.emplace(key, std::move(pool)).first;
   }
-  return pool.get();
+  return at->second.get();
 }
 
 // What a large group will touch of its arena must be there: the system promises memory that it does not have.
@@ -139,12 +152,8 @@ Status Session::CheckMemory(const Pool& pool, const Unit& unit) const {
   if (!pool.runners.empty()) return absl::OkStatus();
   const double share = static_cast<double>(unit.tokens) / static_cast<double>(pool.size.tokens);
   const double needed = share * static_cast<double>(pool.plan->arena_bytes());
-  const double free = static_cast<double>(AvailableMemory());
-  if (needed <= free) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      StrCat("a group of ", unit.rows.size(), " rows takes about ", std::ceil(needed * 1e-8) / 10,
-             " GB of memory, and ", std::floor(free * 1e-8) / 10,
-             " GB are free; fewer rows in a group or a shorter context are needed"));
+  return CheckThereIs(needed, StrCat("a group of ", unit.rows.size(), " rows takes"),
+                      "fewer rows in a group or a shorter context are needed");
 }
 
 Status Session::AddRunners(Pool& pool) {
@@ -371,13 +380,9 @@ Status Session::CheckResults(std::span<const Group> groups, const ForecastReques
     }
   }
   const double needed = values * sizeof(double);
-  if (needed < kWorthAsking) return absl::OkStatus();
-  const double free = static_cast<double>(AvailableMemory());
-  if (needed <= free) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      StrCat("forecasts of ", targets, " series over ", request.horizon, " steps take about ",
-             std::ceil(needed * 1e-8) / 10, " GB of memory, and ", std::floor(free * 1e-8) / 10,
-             " GB are free; a shorter horizon or fewer series at once are needed"));
+  return CheckThereIs(needed,
+                      StrCat("forecasts of ", targets, " series over ", request.horizon, " steps take"),
+                      "a shorter horizon or fewer series at once are needed");
 }
 
 StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, const ForecastRequest& request,

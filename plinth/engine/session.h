@@ -20,9 +20,6 @@ namespace plinth::engine {
 class Rollout;
 
 struct SessionOptions {
-  // Tokens of one plan run. A larger batch is cut into runs of about this many, so that activations stay in
-  // the cache; the results do not depend on it. 0: the engine's choice.
-  int64_t tokens_per_run = 0;
   // Kernels to use instead of the default one: operator -> kernel.
   std::vector<std::pair<std::string, std::string>> kernels;
   // Run the network exactly as it was published, with everything in it that changes no result.

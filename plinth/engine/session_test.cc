@@ -169,6 +169,18 @@ TEST_F(SessionTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(Get(1).Run(std::span<const Group>(), {1, 0, {0.5}})->empty());
 }
 
+TEST_F(SessionTest, RefusesForecastsThatNoMemoryHolds) {
+  // 75 MB each: 7.5 TB.
+  const std::vector<double> y(10, 1.0);
+  const std::vector<std::span<const double>> views(100000, y);
+  const auto refused = Get(1).Run(views, {1 << 20, 0, series::Deciles()});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()),
+              testing::AllOf(
+                  testing::StartsWith("forecasts of 100000 series over 1048576 steps take about "),
+                  testing::EndsWith(" GB are free; a shorter horizon or fewer series at once are needed")));
+}
+
 TEST_F(SessionTest, MemoryOfTheLoopIsFixed) {
   const Series series(40, Seasonal(512, 24, 5, 1, 1));
   Session& session = Get(1);
