@@ -169,6 +169,27 @@ TEST_F(SessionTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(Get(1).Run(std::span<const Group>(), {1, 0, {0.5}})->empty());
 }
 
+TEST_F(SessionTest, ThePublishedNetworkGivesTheSameNumbersWithMoreWork) {
+  const auto y = Seasonal(200, 24, 5, 1, 1);
+  const std::vector<std::span<const double>> views = {y};
+  for (const char* model : {"tests/golden/chronos_bolt_rand", "tests/golden/chronos2_rand"}) {
+    const Context& context = Get(1).context();
+    const auto lean = Session::Load(Source(model), context);
+    const auto published = Session::Load(Source(model), context, {.published = true});
+    ASSERT_TRUE(lean.ok() && published.ok());
+    EXPECT_GT((*published)->plan().step_count(), (*lean)->plan().step_count()) << model;
+    const ForecastRequest request{24, 0, series::Deciles()};
+    const auto a = (*lean)->Run(views, request), b = (*published)->Run(views, request);
+    ASSERT_TRUE(a.ok() && b.ok());
+    double largest = 0;
+    for (const double x : (*b)[0].values) largest = std::max(largest, std::abs(x));
+    for (size_t i = 0; i < (*b)[0].values.size(); ++i) {
+      // Sums of a few hundred f32 products in another order.
+      EXPECT_NEAR((*a)[0].values[i], (*b)[0].values[i], 256 * 0x1p-24 * largest) << model << " " << i;
+    }
+  }
+}
+
 TEST_F(SessionTest, RefusesForecastsThatNoMemoryHolds) {
   // 75 MB each: 7.5 TB.
   const std::vector<double> y(10, 1.0);
