@@ -85,6 +85,8 @@ class Session {
   // Memory of all plans' arenas and scratch in use by this session.
   int64_t arena_bytes() const;
   int64_t weight_bytes() const { return packed_->bytes(); }
+  // What all plans share; for those who compute the network otherwise.
+  plan::Weights& weights() const { return *packed_; }
 
   // How the engine cuts a batch: the size of an ordinary run.
   RunSize run_size() const { return alone_->size; }
