@@ -20,9 +20,14 @@ StatusOr<Config> Config::Load(const std::string& folder) {
 }
 
 StatusOr<Config> Config::Parse(std::string_view text, std::string where) {
+  PLINTH_ASSIGN_OR_RETURN(JsonValue root, ParseJson(text, where));
+  return Of(std::move(root), std::move(where));
+}
+
+StatusOr<Config> Config::Of(JsonValue root, std::string where) {
   auto file = std::make_shared<File>();
   file->where = std::move(where);
-  PLINTH_ASSIGN_OR_RETURN(file->root, ParseJson(text, file->where));
+  file->root = std::move(root);
   if (file->root.object() == nullptr) {
     return absl::InvalidArgumentError(
         StrCat(file->where, ": is ", ShortText(file->root), "; an object is expected"));
@@ -143,6 +148,41 @@ StatusOr<Config> Config::Section(std::string_view key) const {
   const JsonValue* value = node_->Find(key);
   if (value == nullptr || value->object() == nullptr) return RefuseValue(key, value, "an object");
   return Config(file_, value, StrCat(prefix_, key, "."));
+}
+
+StatusOr<std::vector<std::string>> Config::Texts(std::string_view key) const {
+  std::vector<std::string> texts;
+  const JsonValue* value = Present(key);
+  if (value == nullptr) return texts;
+  if (value->array() == nullptr) return RefuseValue(key, value, "a list of texts");
+  for (const JsonValue& element : *value->array()) {
+    if (element.text() == nullptr) {
+      return RefuseValue(StrCat(key, "[", texts.size(), "]"), &element, "text");
+    }
+    texts.push_back(*element.text());
+  }
+  return texts;
+}
+
+StatusOr<std::vector<Config>> Config::Sections(std::string_view key) const {
+  std::vector<Config> sections;
+  const JsonValue* value = Present(key);
+  if (value == nullptr) return sections;
+  if (value->array() == nullptr) return RefuseValue(key, value, "a list of objects");
+  for (const JsonValue& element : *value->array()) {
+    const std::string path = StrCat(key, "[", sections.size(), "]");
+    if (element.object() == nullptr) return RefuseValue(path, &element, "an object");
+    sections.push_back(Config(file_, &element, StrCat(prefix_, path, ".")));
+  }
+  return sections;
+}
+
+Status Config::CheckKeys(const std::vector<std::string>& known) const {
+  const std::vector<std::string> unknown = UnknownKeys(known);
+  if (unknown.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat(where(), ": unknown key ",
+                                           QuotedShort(StrCat(prefix_, unknown[0])), "; ", Join(known, ", "),
+                                           known.size() == 1 ? " is" : " are", " expected"));
 }
 
 std::vector<std::string> Config::UnknownKeys(const std::vector<std::string>& known) const {

@@ -1,4 +1,5 @@
-// Reads a model's config.json: every value is asked for with the range it must have.
+// Reads configurations, a model's config.json above all: every value is asked for with the range it must
+// have.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class Config {
   static StatusOr<Config> Load(const std::string& folder);
   // `where` begins every message. Errors: as ParseJson; InvalidArgument unless it is an object.
   static StatusOr<Config> Parse(std::string_view text, std::string where);
+  // A tree that was read elsewhere. Errors: InvalidArgument unless it is an object.
+  static StatusOr<Config> Of(JsonValue root, std::string where);
 
   bool Has(std::string_view key) const { return node_->Find(key) != nullptr; }
   StatusOr<int64_t> Int(std::string_view key, int64_t lo, int64_t hi) const;
@@ -43,11 +46,17 @@ class Config {
   StatusOr<std::vector<double>> Reals(std::string_view key, double lo, double hi, int64_t most = 65536) const;
   StatusOr<std::vector<int64_t>> Ints(std::string_view key, int64_t lo, int64_t hi,
                                       int64_t most = 65536) const;
+  // A list of texts; empty where the key is missing.
+  StatusOr<std::vector<std::string>> Texts(std::string_view key) const;
   // An object inside; its messages name the path ("rope.theta").
   StatusOr<Config> Section(std::string_view key) const;
+  // A list of objects ("rules[2].name"); empty where the key is missing.
+  StatusOr<std::vector<Config>> Sections(std::string_view key) const;
 
   // Keys of this object that are not among `known`, in the order of the file.
   std::vector<std::string> UnknownKeys(const std::vector<std::string>& known) const;
+  // Error: InvalidArgument naming the first key that is not known, and those that are.
+  Status CheckKeys(const std::vector<std::string>& known) const;
   // For a check that the getters cannot express: "WHERE: "key" is VALUE; WANTED is expected".
   Status Refuse(std::string_view key, std::string_view wanted) const;
 
