@@ -102,17 +102,17 @@ StatusOr<Tensor> CopyTo(const ConstTensorRef& tensor, DType dtype) {
   return out;
 }
 
-StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
+StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path, const SafetensorsOptions& options) {
   SafetensorsFile result;
   PLINTH_ASSIGN_OR_RETURN(result.file_, MappedFile::Open(path));
-  auto header = ParseSafetensorsHeader(result.file_.bytes());
+  auto header = ParseSafetensorsHeader(result.file_.bytes(), options);
   if (!header.ok()) return Prepend(header.status(), path);
   result.header_ = *std::move(header);
   const auto& entries = result.header_.entries;
   result.tensors_.reserve(entries.size());
   for (const auto& e : entries) {
     result.tensors_.push_back(
-        {e.name, e.dtype, e.dims, result.file_.bytes().data() + e.begin, e.end - e.begin});
+        {e.name, e.dtype, e.dims, result.file_.bytes().data() + e.begin, e.end - e.begin, e.stored});
   }
   result.by_name_.resize(entries.size());
   std::iota(result.by_name_.begin(), result.by_name_.end(), 0);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ struct ConstTensorRef {
   std::span<const int64_t> dims;
   const std::byte* data = nullptr;  // may be null where bytes is 0
   int64_t bytes = 0;
+  // The type that the bytes stand for where DType has no name for it, as the format writes it ("F8_E4M3");
+  // dtype is then an integer of the same size (SafetensorsOptions). Empty: dtype says all.
+  std::string_view stored = {};
 
   int64_t size() const { return bytes / SizeOf(dtype); }  // elements
   bool aligned() const {
@@ -36,6 +40,10 @@ struct ConstTensorRef {
 // "f32[2, 3]".
 std::string ToString(DType dtype, std::span<const int64_t> dims);
 
+// The integer type that stands in for a type of the format that DType lacks ("F8_E4M3", "U16"); nullopt for
+// types that need none, that are not whole bytes, or that nobody knows.
+std::optional<DType> StandInFor(std::string_view stored);
+
 // Copies the elements to `out` (any alignment), which holds tensor.size() of them.
 // From any type to its own, and to f32 and f64, rounding to nearest, ties to even; booleans become
 // 0 and 1. Error: Unimplemented for another pair, naming the tensor.
@@ -43,13 +51,20 @@ Status ConvertTo(const ConstTensorRef& tensor, DType dtype, void* out);
 // The same into a new tensor. Further error: Unimplemented for more than kMaxRank dimensions.
 StatusOr<Tensor> CopyTo(const ConstTensorRef& tensor, DType dtype);
 
+struct SafetensorsOptions {
+  // Element types of whole bytes that DType lacks (8-bit floats, unsigned integers of 16 to 64 bits) come as
+  // an integer of the same size, their name in `stored`; else such a file is refused.
+  bool stand_ins = false;
+};
+
 // What a header says, checked against the bytes that follow it.
 struct SafetensorsHeader {
   struct Entry {
     std::string name;
     DType dtype;
     std::vector<int64_t> dims;
-    int64_t begin, end;  // bytes from the start of the file
+    int64_t begin, end;       // bytes from the start of the file
+    std::string stored = {};  // as ConstTensorRef::stored
   };
   std::vector<Entry> entries;                   // in the order of their bytes
   std::map<std::string, std::string> metadata;  // "__metadata__"
@@ -57,12 +72,13 @@ struct SafetensorsHeader {
 
 // Checks everything: `file` is the whole file. Errors: InvalidArgument, one line that says which
 // tensor and what would be right; Unimplemented for element types we do not read.
-StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file);
+StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file,
+                                                   const SafetensorsOptions& options = {});
 
 class SafetensorsFile {
  public:
   // Maps the file. Errors: as MappedFile::Open and ParseSafetensorsHeader, with the path in front.
-  static StatusOr<SafetensorsFile> Open(const std::string& path);
+  static StatusOr<SafetensorsFile> Open(const std::string& path, const SafetensorsOptions& options = {});
 
   const std::string& path() const { return file_.path(); }
   int64_t file_bytes() const { return file_.size(); }
@@ -83,10 +99,10 @@ class SafetensorsFile {
   std::vector<int32_t> by_name_;  // indices into tensors_
 };
 
-// Writes the tensors, wide element types first and else in the order given, so that each is aligned to
-// its type in the file, and replaces `path` only when all is
-// on the disk. Errors: InvalidArgument for a repeated name, a name that is empty, "__metadata__" or
-// not UTF-8, or bytes that do not fit the shape; FileError.
+// Writes the tensors (under the type in `stored` where there is one), wide element types first and else in
+// the order given, so that each is aligned to its type in the file, and replaces `path` only when all is on
+// the disk. Errors: InvalidArgument for a repeated name, a name that is empty, "__metadata__" or not UTF-8,
+// bytes that do not fit the shape, or a `stored` type that dtype cannot stand in for; FileError.
 Status WriteSafetensors(const std::string& path, std::span<const ConstTensorRef> tensors,
                         const std::map<std::string, std::string>& metadata = {});
 

@@ -19,6 +19,15 @@ using Json = nlohmann::json;
 constexpr std::array<std::string_view, 11> kUnread = {"U16",     "U32",     "U64",         "F8_E4M3",
                                                       "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ",
                                                       "F4",      "F6_E2M3", "C64"};
+// Those of whole bytes, with the integer of the same size.
+constexpr std::array<std::pair<std::string_view, DType>, 8> kStandIns = {{{"U16", DType::kI16},
+                                                                          {"U32", DType::kI32},
+                                                                          {"U64", DType::kI64},
+                                                                          {"F8_E4M3", DType::kU8},
+                                                                          {"F8_E5M2", DType::kU8},
+                                                                          {"F8_E8M0", DType::kU8},
+                                                                          {"F8_E4M3FNUZ", DType::kU8},
+                                                                          {"F8_E5M2FNUZ", DType::kU8}}};
 constexpr size_t kMostDims = 64;  // far above any real rank; bounds what a hostile header allocates
 constexpr std::string_view kRead = "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL";
 
@@ -26,7 +35,8 @@ constexpr std::string_view kRead = "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL";
 // Levels: 0 outside, 1 the header's object, 2 one tensor or the metadata, 3 an array of numbers.
 class HeaderEvents : public nlohmann::json_sax<Json> {
  public:
-  explicit HeaderEvents(SafetensorsHeader* header) : header_(header) {}
+  HeaderEvents(SafetensorsHeader* header, const SafetensorsOptions& options)
+      : header_(header), options_(options) {}
   const Status& status() const { return status_; }
 
   bool start_object(size_t) override {
@@ -148,6 +158,12 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
       header_->entries.back().dtype = *dtype;
       return true;
     }
+    const auto stand_in = options_.stand_ins ? StandInFor(text) : std::nullopt;
+    if (stand_in.has_value()) {
+      header_->entries.back().dtype = *stand_in;
+      header_->entries.back().stored = text;
+      return true;
+    }
     const bool known = std::find(kUnread.begin(), kUnread.end(), text) != kUnread.end();
     Fail(StrCat(Where(), known ? " has the element type " : " has the unknown element type ",
                 QuotedShort(text), known ? ", which Plinth does not read; it reads " : "; known are ",
@@ -157,6 +173,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
   }
 
   SafetensorsHeader* header_;
+  const SafetensorsOptions options_;
   Status status_;
   std::unordered_set<std::string> names_;
   std::string key_, field_name_;
@@ -226,7 +243,15 @@ Status CheckRanges(int64_t data_begin, int64_t file_bytes, SafetensorsHeader* he
 
 }  // namespace
 
-StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file) {
+std::optional<DType> StandInFor(std::string_view stored) {
+  for (const auto& [name, dtype] : kStandIns) {
+    if (name == stored) return dtype;
+  }
+  return std::nullopt;
+}
+
+StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file,
+                                                   const SafetensorsOptions& options) {
   if (file.size() < 8) {
     return absl::InvalidArgumentError(
         StrCat("holds ", file.size(), " bytes; a safetensors file begins with 8 bytes of header length"));
@@ -247,7 +272,7 @@ StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> fi
     return absl::InvalidArgumentError("the header does not begin with '{'");
   }
   SafetensorsHeader header;
-  HeaderEvents events(&header);
+  HeaderEvents events(&header, options);
   // Without exceptions: errors come as the event parse_error.
   if (!Json::sax_parse(text, text + length, &events)) return events.status();
   PLINTH_RETURN_IF_ERROR(

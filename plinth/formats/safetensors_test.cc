@@ -209,6 +209,34 @@ TEST_F(SafetensorsTest, WritesWhatItReads) {
   }
 }
 
+TEST_F(SafetensorsTest, HandsOutStandInsWhenAsked) {
+  const std::string bytes = "abcdefgh";
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  const std::vector<int64_t> eight = {8}, four = {2, 2};
+  const std::string path = folder_ + "/a.safetensors";
+  const std::vector<ConstTensorRef> tensors = {{"x", DType::kU8, eight, data, 8, "F8_E5M2FNUZ"},
+                                               {"y", DType::kI16, four, data, 8, "U16"},
+                                               {"z", DType::kU8, eight, data, 8}};
+  ASSERT_TRUE(WriteSafetensors(path, tensors).ok());
+  EXPECT_EQ(SafetensorsFile::Open(path).status().code(), absl::StatusCode::kUnimplemented);
+  const auto file = SafetensorsFile::Open(path, {.stand_ins = true});
+  ASSERT_TRUE(file.ok()) << file.status();
+  for (const ConstTensorRef& wrote : tensors) {
+    const ConstTensorRef* read = file->Find(wrote.name);
+    ASSERT_NE(read, nullptr);
+    EXPECT_EQ(read->dtype, wrote.dtype);
+    EXPECT_EQ(read->stored, wrote.stored);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(read->data), 8), bytes);
+  }
+  // What is not whole bytes stays refused.
+  const std::string half = FileOf(One(R"("dtype":"F4","shape":[2],"data_offsets":[0,1])"), "a");
+  EXPECT_EQ(ParseSafetensorsHeader(std::as_bytes(std::span(half)), {.stand_ins = true}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(WriteSafetensors(path, std::vector<ConstTensorRef>{{"x", DType::kI8, eight, data, 8, "F8_E4M3"}})
+                .message(),
+            path + ": tensor \"x\": i8 cannot stand in for \"F8_E4M3\"");
+}
+
 TEST_F(SafetensorsTest, RefusesToWriteNonsense) {
   const std::vector<int64_t> two = {2};
   const std::byte data[2] = {};

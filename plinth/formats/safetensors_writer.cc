@@ -25,6 +25,10 @@ Status CheckTensor(const ConstTensorRef& tensor, std::set<std::string_view>* nam
   if (!names->insert(tensor.name).second) {
     return absl::InvalidArgumentError(StrCat("tensor \"", tensor.name, "\" is given twice"));
   }
+  if (!tensor.stored.empty() && StandInFor(tensor.stored) != tensor.dtype) {
+    return absl::InvalidArgumentError(StrCat("tensor \"", tensor.name, "\": ", DTypeName(tensor.dtype),
+                                             " cannot stand in for \"", tensor.stored, "\""));
+  }
   int64_t bytes = SizeOf(tensor.dtype);
   bool fits = true;
   for (int64_t d : tensor.dims) fits = fits && d >= 0 && !__builtin_mul_overflow(bytes, d, &bytes);
@@ -56,7 +60,7 @@ std::string HeaderOf(const std::vector<const ConstTensorRef*>& tensors,
     json.Key(t->name);
     json.BeginObject();
     json.Key("dtype");
-    json.String(UpperName(t->dtype));
+    json.String(t->stored.empty() ? UpperName(t->dtype) : std::string(t->stored));
     json.Key("shape");
     json.BeginArray();
     for (int64_t d : t->dims) json.Int(d);

@@ -93,8 +93,8 @@ std::string WantedText(const ExpectedTensor& wanted) {
 
 }  // namespace
 
-Status WeightFiles::AddFile(const std::string& path) {
-  PLINTH_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
+Status WeightFiles::AddFile(const std::string& path, const SafetensorsOptions& options) {
+  PLINTH_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path, options));
   files_.push_back(path);
   shards_.push_back(std::move(file));
   return absl::OkStatus();
@@ -138,18 +138,18 @@ void WeightFiles::ReleasePages() const {
   }
 }
 
-StatusOr<WeightFiles> OpenWeightsFile(const std::string& path) {
+StatusOr<WeightFiles> OpenWeightsFile(const std::string& path, const SafetensorsOptions& options) {
   WeightFiles source;
   source.where_ = path;
-  PLINTH_RETURN_IF_ERROR(source.AddFile(path));
+  PLINTH_RETURN_IF_ERROR(source.AddFile(path, options));
   source.Gather();
   return source;
 }
 
-StatusOr<WeightFiles> OpenWeights(const std::string& folder) {
+StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOptions& options) {
   const std::string single = JoinPath(folder, kSingle);
   const std::string index = JoinPath(folder, kIndex);
-  if (FileExists(single)) return OpenWeightsFile(single);
+  if (FileExists(single)) return OpenWeightsFile(single, options);
   if (!FileExists(index)) {
     if (!IsFolder(folder)) {
       return absl::NotFoundError(StrCat(folder, ": no such folder; a model folder is expected"));
@@ -172,7 +172,7 @@ StatusOr<WeightFiles> OpenWeights(const std::string& folder) {
   }
   WeightFiles source;
   source.where_ = folder;
-  for (const auto& name : names) PLINTH_RETURN_IF_ERROR(source.AddFile(JoinPath(folder, name)));
+  for (const auto& name : names) PLINTH_RETURN_IF_ERROR(source.AddFile(JoinPath(folder, name), options));
   PLINTH_RETURN_IF_ERROR(CheckIndex(index, map, source.shards_));
   source.files_.push_back(index);
   source.Gather();

@@ -30,10 +30,10 @@ class WeightFiles {
   void ReleasePages() const;
 
  private:
-  friend StatusOr<WeightFiles> OpenWeights(const std::string& folder);
-  friend StatusOr<WeightFiles> OpenWeightsFile(const std::string& path);
+  friend StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOptions& options);
+  friend StatusOr<WeightFiles> OpenWeightsFile(const std::string& path, const SafetensorsOptions& options);
   WeightFiles() = default;
-  Status AddFile(const std::string& path);
+  Status AddFile(const std::string& path, const SafetensorsOptions& options);
   void Gather();
   const SafetensorsFile& Holder(const ConstTensorRef& tensor) const;
 
@@ -47,9 +47,9 @@ class WeightFiles {
 // Errors: NotFound naming what is expected; as SafetensorsFile::Open; InvalidArgument for an index
 // that leads out of the folder, names a tensor its shard lacks, or leaves one out, and for a tensor
 // that two shards hold.
-StatusOr<WeightFiles> OpenWeights(const std::string& folder);
+StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOptions& options = {});
 // One file, whatever its name.
-StatusOr<WeightFiles> OpenWeightsFile(const std::string& path);
+StatusOr<WeightFiles> OpenWeightsFile(const std::string& path, const SafetensorsOptions& options = {});
 
 // What a model wants of one tensor.
 struct ExpectedTensor {
