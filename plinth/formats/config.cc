@@ -24,9 +24,10 @@ StatusOr<Config> Config::Parse(std::string_view text, std::string where) {
   return Of(std::move(root), std::move(where));
 }
 
-StatusOr<Config> Config::Of(JsonValue root, std::string where) {
+StatusOr<Config> Config::Of(JsonValue root, std::string where, Lines lines) {
   auto file = std::make_shared<File>();
   file->where = std::move(where);
+  file->lines = std::move(lines);
   file->root = std::move(root);
   if (file->root.object() == nullptr) {
     return absl::InvalidArgumentError(
@@ -36,6 +37,18 @@ StatusOr<Config> Config::Of(JsonValue root, std::string where) {
   return Config(std::move(file), node, "");
 }
 
+std::string Config::At(std::string path) const {
+  while (!file_->lines.empty() && !path.empty()) {
+    if (const auto found = file_->lines.find(path); found != file_->lines.end()) {
+      return StrCat(where(), ": line ", found->second);
+    }
+    // One level up: "a.b[2]" lies in "a.b".
+    const size_t cut = path.find_last_of(".[");
+    path.resize(cut == std::string::npos ? 0 : cut);
+  }
+  return where();
+}
+
 const JsonValue* Config::Present(std::string_view key) const {
   const JsonValue* value = node_->Find(key);
   return value == nullptr || value->is_null() ? nullptr : value;
@@ -43,8 +56,8 @@ const JsonValue* Config::Present(std::string_view key) const {
 
 Status Config::RefuseValue(std::string_view path, const JsonValue* value, std::string_view wanted) const {
   const std::string found = value == nullptr ? "missing" : ShortText(*value);
-  return absl::InvalidArgumentError(
-      StrCat(where(), ": \"", prefix_, path, "\" is ", found, "; ", wanted, " is expected"));
+  return absl::InvalidArgumentError(StrCat(At(StrCat(prefix_, path)), ": \"", prefix_, path, "\" is ", found,
+                                           "; ", wanted, " is expected"));
 }
 
 Status Config::Refuse(std::string_view key, std::string_view wanted) const {
@@ -180,9 +193,10 @@ StatusOr<std::vector<Config>> Config::Sections(std::string_view key) const {
 Status Config::CheckKeys(const std::vector<std::string>& known) const {
   const std::vector<std::string> unknown = UnknownKeys(known);
   if (unknown.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(StrCat(where(), ": unknown key ",
-                                           QuotedShort(StrCat(prefix_, unknown[0])), "; ", Join(known, ", "),
-                                           known.size() == 1 ? " is" : " are", " expected"));
+  const std::string path = StrCat(prefix_, unknown[0]);
+  return absl::InvalidArgumentError(StrCat(At(path), ": unknown key ", QuotedShort(path), "; ",
+                                           Join(known, ", "), known.size() == 1 ? " is" : " are",
+                                           " expected"));
 }
 
 std::vector<std::string> Config::UnknownKeys(const std::vector<std::string>& known) const {

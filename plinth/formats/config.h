@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,8 +28,11 @@ class Config {
   static StatusOr<Config> Load(const std::string& folder);
   // `where` begins every message. Errors: as ParseJson; InvalidArgument unless it is an object.
   static StatusOr<Config> Parse(std::string_view text, std::string where);
-  // A tree that was read elsewhere. Errors: InvalidArgument unless it is an object.
-  static StatusOr<Config> Of(JsonValue root, std::string where);
+  // Where a key stands: its path from the root ("rope.theta", "rules[2].name") -> line of the file.
+  using Lines = std::map<std::string, int64_t, std::less<>>;
+  // A tree that was read elsewhere. With `lines` messages begin "WHERE: line 7: "; what is missing is looked
+  // for at the line of its section. Errors: InvalidArgument unless it is an object.
+  static StatusOr<Config> Of(JsonValue root, std::string where, Lines lines = {});
 
   bool Has(std::string_view key) const { return node_->Find(key) != nullptr; }
   StatusOr<int64_t> Int(std::string_view key, int64_t lo, int64_t hi) const;
@@ -67,10 +71,13 @@ class Config {
   struct File {
     std::string where;
     JsonValue root;
+    Lines lines;
   };
   Config(std::shared_ptr<const File> file, const JsonValue* node, std::string prefix)
       : file_(std::move(file)), node_(node), prefix_(std::move(prefix)) {}
 
+  // "WHERE" or "WHERE: line 7" for a path from the root.
+  std::string At(std::string path) const;
   const JsonValue* Present(std::string_view key) const;
   Status RefuseValue(std::string_view path, const JsonValue* value, std::string_view wanted) const;
   StatusOr<int64_t> ToInt(std::string_view path, const JsonValue* value, int64_t lo, int64_t hi) const;

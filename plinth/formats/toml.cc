@@ -15,15 +15,18 @@ namespace {
 
 class Converter {
  public:
-  explicit Converter(const std::string& where) : where_(where) {}
+  // `lines` may be null.
+  Converter(const std::string& where, Config::Lines* lines) : where_(where), lines_(lines) {}
 
-  StatusOr<JsonValue> Convert(const toml::node& node, int depth) const {
+  StatusOr<JsonValue> Convert(const toml::node& node, const std::string& path, int depth) const {
     if (depth > kMaxJsonDepth) return Refuse(node, StrCat("is nested deeper than ", kMaxJsonDepth));
-    if (const toml::table* table = node.as_table()) return ConvertTable(*table, depth);
+    if (const toml::table* table = node.as_table()) return ConvertTable(*table, path, depth);
     if (const toml::array* array = node.as_array()) {
       JsonValue::Array list;
       for (const toml::node& element : *array) {
-        PLINTH_ASSIGN_OR_RETURN(JsonValue value, Convert(element, depth + 1));
+        const std::string at = StrCat(path, "[", list.size(), "]");
+        Remember(at, element.source().begin.line);
+        PLINTH_ASSIGN_OR_RETURN(JsonValue value, Convert(element, at, depth + 1));
         list.push_back(std::move(value));
       }
       return JsonValue(std::move(list));
@@ -42,7 +45,7 @@ class Converter {
     return JsonValue(text.str());
   }
 
-  StatusOr<JsonValue> ConvertTable(const toml::table& table, int depth) const {
+  StatusOr<JsonValue> ConvertTable(const toml::table& table, const std::string& path, int depth) const {
     // In the order of the file, which the parser does not keep.
     std::vector<std::pair<toml::source_position, std::pair<std::string, const toml::node*>>> entries;
     for (const auto& [key, node] : table) {
@@ -52,31 +55,47 @@ class Converter {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     JsonValue::Object object;
     for (auto& [at, entry] : entries) {
-      PLINTH_ASSIGN_OR_RETURN(JsonValue value, Convert(*entry.second, depth + 1));
+      const std::string inside = path.empty() ? entry.first : StrCat(path, ".", entry.first);
+      Remember(inside, at.line);
+      PLINTH_ASSIGN_OR_RETURN(JsonValue value, Convert(*entry.second, inside, depth + 1));
       object.emplace_back(std::move(entry.first), std::move(value));
     }
     return JsonValue(std::move(object));
   }
 
  private:
+  void Remember(const std::string& path, int64_t line) const {
+    if (lines_ != nullptr) lines_->emplace(path, line);
+  }
   Status Refuse(const toml::node& node, std::string_view why) const {
     return absl::InvalidArgumentError(StrCat(where_, ": line ", node.source().begin.line, ": a value ", why));
   }
 
   const std::string& where_;
+  Config::Lines* lines_;
 };
 
-}  // namespace
-
-StatusOr<Config> ParseToml(std::string_view text, std::string where) {
+StatusOr<Config> Parse(std::string_view text, std::string where, bool with_lines) {
   try {
+    Config::Lines lines;
     const toml::table table = toml::parse(text, where);
-    PLINTH_ASSIGN_OR_RETURN(JsonValue root, Converter(where).ConvertTable(table, 0));
-    return Config::Of(std::move(root), std::move(where));
+    PLINTH_ASSIGN_OR_RETURN(JsonValue root,
+                            Converter(where, with_lines ? &lines : nullptr).ConvertTable(table, "", 0));
+    return Config::Of(std::move(root), std::move(where), std::move(lines));
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(StrCat(where, ": line ", error.source().begin.line,
                                              ": not TOML: ", std::string_view(error.description())));
   }
+}
+
+}  // namespace
+
+StatusOr<Config> ParseToml(std::string_view text, std::string where) {
+  return Parse(text, std::move(where), false);
+}
+
+StatusOr<Config> ParseTomlWithLines(std::string_view text, std::string where) {
+  return Parse(text, std::move(where), true);
 }
 
 StatusOr<Config> LoadToml(const std::string& path) {

@@ -13,6 +13,8 @@ namespace plinth::formats {
 // Errors: InvalidArgument for bad syntax, with the line, a number that JSON cannot hold (nan, inf), and
 // nesting deeper than kMaxJsonDepth.
 StatusOr<Config> ParseToml(std::string_view text, std::string where);
+// The same; whatever the getters refuse is said with its line, too: "r.toml: line 7: "rule.m" is -1; ...".
+StatusOr<Config> ParseTomlWithLines(std::string_view text, std::string where);
 // The same from a file of at most kMaxConfigBytes. Errors: FileError too.
 StatusOr<Config> LoadToml(const std::string& path);
 

@@ -58,5 +58,21 @@ TEST(Toml, SaysWhatIsWrongAndWhere) {
               HasSubstr("r.toml: unknown key \"rule[0].x\"; name, why are expected"));
 }
 
+TEST(Toml, TellsTheLineOfWhatAGetterRefuses) {
+  const auto toml =
+      ParseTomlWithLines("[task]\nkind = 3\n[[rule]]\nx = 1\n[[rule]]\nlist = [\n 1,\n 'a']\n", "r.toml");
+  ASSERT_TRUE(toml.ok()) << toml.status();
+  EXPECT_EQ(toml->Section("task")->Text("kind").status().message(),
+            "r.toml: line 2: \"task.kind\" is 3; text is expected");
+  const auto rules = toml->Sections("rule");
+  EXPECT_EQ((*rules)[0].Text("name").status().message(),
+            "r.toml: line 3: \"rule[0].name\" is missing; text is expected");
+  EXPECT_EQ((*rules)[1].Texts("list").status().message(),
+            "r.toml: line 7: \"rule[1].list[0]\" is 1; text is expected");
+  EXPECT_EQ((*rules)[0].CheckKeys({"name"}).message(),
+            "r.toml: line 4: unknown key \"rule[0].x\"; name is expected");
+  EXPECT_EQ(toml->Text("none").status().message(), "r.toml: \"none\" is missing; text is expected");
+}
+
 }  // namespace
 }  // namespace plinth::formats
