@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "plinth/base/utf8.h"
@@ -17,6 +18,10 @@ using Json = nlohmann::json;
 class TreeEvents : public nlohmann::json_sax<Json> {
  public:
   TreeEvents(std::string_view text, std::string_view where) : text_(text), where_(where) {}
+  // Gives elements of the list under `key` to `take` instead of keeping them.
+  using Take = absl::FunctionRef<Status(int64_t, const JsonValue&)>;
+  TreeEvents(std::string_view text, std::string_view where, std::string_view key, int64_t most, Take take)
+      : text_(text), where_(where), list_key_(key), most_(most), take_(take) {}
   Status status() const { return status_; }
   JsonValue TakeRoot() { return std::move(root_); }
 
@@ -65,8 +70,25 @@ class TreeEvents : public nlohmann::json_sax<Json> {
     return false;
   }
   bool Add(JsonValue value) { return Put(std::move(value), std::move(key_)); }
+  bool InList() const {
+    return take_.has_value() && levels_.size() >= 2 && levels_[1].key == list_key_ &&
+           levels_[0].value.object() != nullptr && levels_[1].value.array() != nullptr;
+  }
   bool Put(JsonValue value, std::string key) {
-    if (levels_.empty()) {
+    const bool in_list = InList();
+    int64_t& values = in_list ? values_in_element_ : values_outside_;
+    if (most_ >= 0 && ++values > most_) {
+      return Fail(StrCat(in_list ? StrCat("\"", list_key_, "\"[", element_, "] holds") : "the file holds",
+                         " more than the ", most_, " values allowed", in_list ? "" : " beside that list"));
+    }
+    if (in_list && levels_.size() == 2) {
+      if (Status status = (*take_)(element_, value); !status.ok()) {
+        status_ = std::move(status);
+        return false;
+      }
+      ++element_;
+      values_in_element_ = 0;
+    } else if (levels_.empty()) {
       root_ = std::move(value);
     } else if (auto* array = levels_.back().value.array()) {
       array->push_back(std::move(value));
@@ -93,6 +115,10 @@ class TreeEvents : public nlohmann::json_sax<Json> {
   std::vector<Level> levels_;
   std::string key_;
   JsonValue root_;
+  std::string_view list_key_;
+  int64_t most_ = -1;  // none
+  std::optional<Take> take_;
+  int64_t element_ = 0, values_in_element_ = 0, values_outside_ = 0;
 };
 
 }  // namespace
@@ -108,6 +134,13 @@ const JsonValue* JsonValue::Find(std::string_view key) const {
 
 StatusOr<JsonValue> ParseJson(std::string_view text, std::string_view where) {
   TreeEvents events(text, where);
+  if (!Json::sax_parse(text.begin(), text.end(), &events)) return events.status();
+  return events.TakeRoot();
+}
+
+StatusOr<JsonValue> ParseJsonList(std::string_view text, std::string_view where, std::string_view key,
+                                  int64_t most, absl::FunctionRef<Status(int64_t, const JsonValue&)> take) {
+  TreeEvents events(text, where, key, most, take);
   if (!Json::sax_parse(text.begin(), text.end(), &events)) return events.status();
   return events.TakeRoot();
 }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "plinth/base/status.h"
 
 namespace plinth::formats {
@@ -48,6 +49,13 @@ class JsonValue {
 // bad syntax (line and what was read), a repeated key, nesting deeper than kMaxJsonDepth, a number
 // beyond double.
 StatusOr<JsonValue> ParseJson(std::string_view text, std::string_view where);
+
+// As ParseJson for a large file whose root is an object with one long list: hands the elements of the list
+// under `key` to `take` one by one, with their numbers from 0, and keeps none; the root has an empty list
+// there. Further errors: what `take` gives; InvalidArgument where an element, or all the rest, holds more
+// than `most` values, which bounds the memory that a hostile file takes.
+StatusOr<JsonValue> ParseJsonList(std::string_view text, std::string_view where, std::string_view key,
+                                  int64_t most, absl::FunctionRef<Status(int64_t, const JsonValue&)> take);
 
 // A value as a message shows it: "abc" with quotes, numbers, "an object of 3", "a list of 2".
 std::string ShortText(const JsonValue& value);

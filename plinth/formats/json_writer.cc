@@ -5,6 +5,7 @@
 
 #include "plinth/base/check.h"
 #include "plinth/base/utf8.h"
+#include "plinth/formats/json.h"
 
 namespace plinth::formats {
 
@@ -109,6 +110,31 @@ void JsonWriter::Raw(std::string_view json) {
 void JsonWriter::EndLine() {
   PLINTH_CHECK(levels_.empty());
   *out_ += '\n';
+}
+
+void WriteJson(const JsonValue& value, JsonWriter& json) {
+  if (const bool* flag = value.flag()) {
+    json.Bool(*flag);
+  } else if (const int64_t* integer = value.integer()) {
+    json.Int(*integer);
+  } else if (const double* real = value.real()) {
+    json.Number(*real);
+  } else if (const std::string* text = value.text()) {
+    json.String(*text);
+  } else if (const auto* array = value.array()) {
+    json.BeginArray();
+    for (const JsonValue& item : *array) WriteJson(item, json);
+    json.EndArray();
+  } else if (const auto* object = value.object()) {
+    json.BeginObject();
+    for (const auto& [key, member] : *object) {
+      json.Key(key);
+      WriteJson(member, json);
+    }
+    json.EndObject();
+  } else {
+    json.Null();
+  }
 }
 
 }  // namespace plinth::formats

@@ -8,6 +8,8 @@
 
 namespace plinth::formats {
 
+class JsonValue;
+
 // Appends to a string that the caller may empty between calls (to write it out); commas and nesting
 // are kept here. Text is compact, on one line. Numbers are the shortest that read back to the same
 // value; NaN and infinities become null. Bytes that are not UTF-8 become U+FFFD.
@@ -50,5 +52,8 @@ class JsonWriter {
   std::vector<Level> levels_;
   bool after_key_ = false;
 };
+
+// Writes a whole tree. Numbers without fraction that were read as reals stay equal, not alike: 1.0 becomes 1.
+void WriteJson(const JsonValue& value, JsonWriter& json);
 
 }  // namespace plinth::formats
