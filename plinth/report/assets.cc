@@ -17,6 +17,7 @@ PLINTH_EMBEDDED(dygraphs_licence)
 PLINTH_EMBEDDED(page_frame)
 PLINTH_EMBEDDED(page_style)
 PLINTH_EMBEDDED(page_script)
+PLINTH_EMBEDDED(acceptance_style)
 
 namespace plinth {
 namespace {
@@ -35,5 +36,6 @@ std::string_view DygraphsLicence() { return dygraphs_licence(); }
 std::string_view PageFrame() { return page_frame(); }
 std::string_view PageStyle() { return page_style(); }
 std::string_view PageScript() { return page_script(); }
+std::string_view AcceptanceStyle() { return acceptance_style(); }
 
 }  // namespace plinth

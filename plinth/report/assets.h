@@ -14,5 +14,7 @@ std::string_view DygraphsLicence();
 std::string_view PageFrame();
 std::string_view PageStyle();
 std::string_view PageScript();
+// What the page of an acceptance adds to PageStyle.
+std::string_view AcceptanceStyle();
 
 }  // namespace plinth

@@ -75,7 +75,7 @@ std::string FactRows(const ReportFacts& facts, Language language) {
 
 std::string StringsJson(Language language) {
   std::string out = "{";
-  for (size_t i = 0; i < static_cast<size_t>(Message::kCount); ++i) {
+  for (size_t i = 0; i < kPageMessages; ++i) {
     if (i > 0) out += ",\n";
     AppendJsonString(MessageAt(i).key, &out);
     out += ":";

@@ -88,7 +88,7 @@ TEST(HtmlReport, IsBalancedAndCompleteInBothLanguages) {
     EXPECT_EQ(page.find("{{"), page.find("{{facts}}")) << "a part of the frame was not filled";
     EXPECT_EQ(page.find("sourceMappingURL"), std::string::npos);
     const auto strings = nlohmann::json::parse(Scripts(page, "id=\"strings\"").at(0));
-    EXPECT_EQ(strings.size(), static_cast<size_t>(Message::kCount));
+    EXPECT_EQ(strings.size(), kPageMessages);
     EXPECT_EQ(strings["median"].get<std::string>(), Text(language, Message::kMedian));
   }
 }

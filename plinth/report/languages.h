@@ -173,6 +173,9 @@ enum class Message {
   kCount,
 };
 
+// Those before it go into the script of a forecast's page; those from it on belong to acceptances.
+inline constexpr size_t kPageMessages = static_cast<size_t>(Message::kAcceptanceReport);
+
 struct MessageRow {
   Message id;
   std::string_view key;  // the name by which the page's script finds it
