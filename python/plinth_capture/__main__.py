@@ -1,0 +1,94 @@
+"""The command line: `python -m plinth_capture run|reference|show`. Exit codes are Plinth's."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from typing import List, Optional
+
+from .errors import CaptureError
+
+_BAD_INPUT, _ENVIRONMENT = 2, 3
+# What the machine lacks rather than what the user gave.
+_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EMFILE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m plinth_capture", description=__doc__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run = commands.add_parser("run", help="run a script and record the model that it calls")
+    run.add_argument("script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    run.add_argument("--out", default="cap", metavar="DIR", help="the folder to write (cap)")
+    run.add_argument("--plan", metavar="FILE", help="what to record, as plinth locate --next-plan writes it")
+    run.add_argument("--model", metavar="MODULE:ATTRIBUTE",
+                     help="the model; :NAME is a global of the script; default: the first module that is called")
+    run.add_argument("--level", choices=("module", "operator"), default="module")
+    run.add_argument("--full", action="append", metavar="PATTERN", help="names to write in full; * is anything")
+    run.add_argument("--forced-by", metavar="CAPTURE", help="feed this capture's inputs to each recorded module")
+    run.add_argument("--run-id", metavar="ID")
+    run.add_argument("--repeat", type=int, metavar="N")
+    run.add_argument("--seed", type=int, metavar="N", help="recorded beside the capture; the script sets it")
+    truth = commands.add_parser("reference", help="recompute your own operators by your references in double")
+    truth.add_argument("capture")
+    truth.add_argument("--module", required=True, metavar="FILE.py", help="functions with @plinth_capture.reference")
+    truth.add_argument("--out", required=True, metavar="DIR", help="the capture of truth, for plinth replay --truth")
+    show = commands.add_parser("show", help="list the entries of a capture")
+    show.add_argument("capture")
+    return parser
+
+
+def _run(options) -> int:
+    try:
+        from . import session
+    except ImportError as error:
+        print("plinth_capture: error: torch is needed: %s" % error, file=sys.stderr)
+        return _ENVIRONMENT
+    from .run import run_script
+
+    for name in ("out", "plan", "level", "full", "forced_by", "run_id", "repeat", "seed"):
+        value = getattr(options, name)
+        if value is not None:
+            session.defaults[name] = value
+    run_script(options.script, options.arguments, options.model)
+    return 0
+
+
+def _reference(options) -> int:
+    from . import references
+
+    references.load_module(options.module)
+    done = references.compute(options.capture, options.out)
+    for reason in done.left_out:
+        print("plinth_capture: note: left out: %s" % reason, file=sys.stderr)
+    print("%d operators recomputed into %s" % (done.operators, options.out))
+    return 0
+
+
+def _show(options) -> int:
+    from .reading import read
+
+    for entry in read(options.capture):
+        kept = "full" if entry.tensor else "statistics"
+        print("%6d  %-60s %-18s %s%s  %s" % (entry.index, entry.key, entry.op, entry.dtype, list(entry.shape), kept))
+    return 0
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_usage(sys.stderr)
+        return _BAD_INPUT
+    try:
+        return {"run": _run, "reference": _reference, "show": _show}[options.command](options)
+    except CaptureError as error:
+        print("plinth_capture: error: %s" % error, file=sys.stderr)
+        cause = error.__cause__
+        machine = isinstance(cause, OSError) and cause.errno in _MACHINE
+        return _ENVIRONMENT if machine else _BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
