@@ -96,5 +96,6 @@ void AddModels(Program& program);
 void AddPlan(Program& program);
 void AddVerify(Program& program);
 void AddBench(Program& program);
+void AddEnv(Program& program);
 
 }  // namespace plinth::app

@@ -62,6 +62,7 @@ int Main(int argc, char** argv) {
   AddPlan(program);
   AddVerify(program);
   AddBench(program);
+  AddEnv(program);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

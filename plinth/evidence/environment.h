@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plinth/base/status.h"
+#include "plinth/base/threads.h"
 
 namespace plinth::evidence {
 
@@ -61,6 +62,24 @@ struct Environment {
   void Add(std::string_view section, std::string_view item, std::string_view name, FactValue value,
            std::string_view source);
 };
+
+struct EnvironmentOptions {
+  std::string root;                    // a recorded tree to read instead of this machine; empty: this machine
+  std::string python;                  // interpreter whose packages to list; empty: Python is not asked
+  std::vector<std::string> libraries;  // files, and folders to search, for the GPU targets of their code
+  std::string model;                   // model folder to digest; empty: none
+  std::vector<std::string> inputs;     // files to digest
+  bool digest_program = true;          // digest this program and the libraries it has mapped
+  bool run_tools = true;               // ask the vendors' tools that are installed
+  double tool_seconds = 10;            // after which a tool is stopped, all running side by side
+  Threads* threads = nullptr;          // must be set
+};
+
+// Collects every fact that can be had and holds them against each other. Missing and broken sources only
+// leave facts out, with a finding. Errors: NotFound, InvalidArgument, PermissionDenied for what the options
+// name and cannot be read; InvalidArgument for --python, model or inputs together with a root, which belong
+// to another machine; Cancelled.
+StatusOr<Environment> CollectEnvironment(const EnvironmentOptions& options);
 
 // One JSON object on one line, schema kEnvironmentSchema, read back by ParseEnvironment without loss.
 std::string ToJson(const Environment& environment);
