@@ -36,7 +36,7 @@ Status CheckOptions(const EnvironmentOptions& o, const SystemTree& tree) {
 
 // Outputs of the vendors' tools, and of Python where it is asked.
 StatusOr<std::vector<ToolOutput>> Ask(const EnvironmentOptions& o, const SystemTree& tree) {
-  std::vector<Tool> tools;
+  std::vector<ToolCommand> tools;
   if (o.run_tools || tree.recorded()) tools = VendorTools();
   if (tree.recorded()) {
     tools.push_back(PythonTool("python"));

@@ -37,7 +37,7 @@ except Exception as error:
 sys.stdout.write(json.dumps(out) + "\n")
 )PY";
 
-Tool PythonTool(const std::string& interpreter) {
+ToolCommand PythonTool(const std::string& interpreter) {
   return {"python", interpreter, {"-c", std::string(kPackageScript)}};
 }
 

@@ -13,7 +13,7 @@ namespace plinth::evidence {
 extern const std::string_view kPackageScript;
 
 // "python PATH -c kPackageScript" as a tool whose output is named "python".
-Tool PythonTool(const std::string& interpreter);
+ToolCommand PythonTool(const std::string& interpreter);
 
 // A wheel of DAS: <base>+das.optN.dtkXXXX.
 struct WheelVersion {

@@ -29,7 +29,7 @@ constexpr int kHungStatus = 124;  // as timeout(1) says it
 // A child with both streams in one pipe and a process group of its own, so that what it starts ends with it.
 class Child {
  public:
-  Child(const Tool& tool, std::string path) {
+  Child(const ToolCommand& tool, std::string path) {
     output_.name = tool.name;
     output_.source = std::move(path);
     Start(tool);
@@ -93,7 +93,7 @@ class Child {
     pid_ = -1;
   }
 
-  void Start(const Tool& tool) {
+  void Start(const ToolCommand& tool) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return Failed(errno);
     pipe_ = Handle(ends[0]);
@@ -157,8 +157,8 @@ bool IsProgram(const std::string& path) {
 
 }  // namespace
 
-const std::vector<Tool>& VendorTools() {
-  static const std::vector<Tool> tools = {
+const std::vector<ToolCommand>& VendorTools() {
+  static const std::vector<ToolCommand> tools = {
       {"nvidia-smi", "nvidia-smi", {}},
       {"nvidia-smi-cards",
        "nvidia-smi",
@@ -190,10 +190,10 @@ std::string FindProgram(const std::string& program) {
   return "";
 }
 
-StatusOr<std::vector<ToolOutput>> RunTools(const std::vector<Tool>& tools, double seconds) {
+StatusOr<std::vector<ToolOutput>> RunTools(const std::vector<ToolCommand>& tools, double seconds) {
   std::vector<Child> children;
   children.reserve(tools.size());
-  for (const Tool& tool : tools) {
+  for (const ToolCommand& tool : tools) {
     if (std::string path = FindProgram(tool.program); !path.empty()) children.emplace_back(tool, path);
   }
   const Clock& clock = Clock::System();
@@ -218,9 +218,9 @@ StatusOr<std::vector<ToolOutput>> RunTools(const std::vector<Tool>& tools, doubl
   return outputs;
 }
 
-std::vector<ToolOutput> RecordedTools(const SystemTree& tree, const std::vector<Tool>& tools) {
+std::vector<ToolOutput> RecordedTools(const SystemTree& tree, const std::vector<ToolCommand>& tools) {
   std::vector<ToolOutput> outputs;
-  for (const Tool& tool : tools) {
+  for (const ToolCommand& tool : tools) {
     const std::string base = StrCat(kRecordedFolder, "/tools/", tool.name);
     auto text = tree.Read(base + ".txt", kMostToolBytes);
     if (!text.has_value()) continue;
