@@ -19,7 +19,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", help="run a script and record the model that it calls")
     run.add_argument("script")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    run.add_argument("arguments", nargs="*", help="arguments of the script; options of the script stand behind --")
     run.add_argument("--out", default="cap", metavar="DIR", help="the folder to write (cap)")
     run.add_argument("--plan", metavar="FILE", help="what to record, as plinth locate --next-plan writes it")
     run.add_argument("--model", metavar="MODULE:ATTRIBUTE",
@@ -77,7 +77,13 @@ def _show(options) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = _parser()
-    options = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    split = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:split])
+    if options.command == "run":
+        options.arguments += words[split + 1 :]
+    elif split < len(words):
+        parser.error("nothing is expected behind --")
     if options.command is None:
         parser.print_usage(sys.stderr)
         return _BAD_INPUT

@@ -168,16 +168,15 @@ def _softplus(args, kwargs, _):
                                                  "threshold": float(20 if b["threshold"] is None else b["threshold"])})
 
 
-def _embedding_function(args, kwargs, name):
+def _embedding(args, kwargs, name):
+    """torch.nn.functional.embedding takes (indices, weight), torch.embedding and aten's (weight, indices)."""
     b = _bind("input weight padding_idx max_norm", args, kwargs)
     if b["max_norm"] is not None:
         return _other(args, kwargs, name)
-    return Call("embedding", _ports(b["input"], b["weight"]), {})
-
-
-def _embedding_kernel(args, kwargs, _):
-    b = _bind("weight indices", args, kwargs)
-    return Call("embedding", _ports(b["indices"], b["weight"]), {})
+    given = [t for t in (b["indices"], b["input"], b["weight"]) if t is not None]
+    indices = next(t for t in given if not t.is_floating_point())
+    weight = next(t for t in given if t is not indices)
+    return Call("embedding", _ports(indices, weight), {})
 
 
 def _sort(args, kwargs, _):
@@ -321,7 +320,7 @@ HANDLERS: Dict[str, Callable] = {
         _fused_attention("query key value attn_bias compute_log_sumexp dropout_p is_causal"),
     "_scaled_dot_product_cudnn_attention":
         _fused_attention("query key value attn_bias compute_log_sumexp dropout_p is_causal"),
-    "gelu": _gelu, "softplus": _softplus, "embedding": _embedding_function,
+    "gelu": _gelu, "softplus": _softplus, "embedding": _embedding,
     "sort": _sort, "argsort": _argsort, "topk": _top_k, "argmax": _argmax, "multinomial": _multinomial,
     "quantize_per_tensor": _quantize(False, False), "quantize_per_channel": _quantize(False, True),
     "fake_quantize_per_tensor_affine": _quantize(True, False),
@@ -341,9 +340,6 @@ for _name in ("silu", "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", 
     HANDLERS[_name] = _unary(_name)
 HANDLERS["__neg__"] = HANDLERS["negative"] = _unary("neg")
 HANDLERS["__abs__"] = HANDLERS["absolute"] = _unary("abs")
-# aten's name where torch's own function takes other arguments.
-KERNELS: Dict[str, Callable] = dict(HANDLERS, embedding=_embedding_kernel)
-
 # What moves, views, measures or makes tensors without computing: never an entry.
 SILENT = frozenset(
     """
@@ -388,12 +384,11 @@ def function_name(func) -> str:
     return short
 
 
-def describe(name: str, args: tuple, kwargs: dict, kernel: bool = False) -> Optional[Call]:
-    """The operator that a call is; None for one that computes nothing. `kernel`: arguments are as aten's."""
+def describe(name: str, args: tuple, kwargs: dict) -> Optional[Call]:
+    """The operator that a call is; None for one that computes nothing."""
     if name in SILENT:
         return None
-    handler = (KERNELS if kernel else HANDLERS).get(name, _other)
-    call = handler(args, kwargs, name)
+    call = HANDLERS.get(name, _other)(args, kwargs, name)
     if call is None or call.op == name and name not in HANDLERS or call.op in ("sort", "top_k"):
         return call
     return call._replace(outputs=1)  # aten's kernels also give means, sums and random state

@@ -25,7 +25,7 @@ def function_mode(recorder: Recorder) -> Optional[Any]:
     class KernelMode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
-            call = None if recorder.quiet() or recorder.within_operator else _described(recorder, func, args, kwargs, True)
+            call = None if recorder.quiet() or recorder.within_operator else _described(recorder, func, args, kwargs)
             if call is None:
                 return func(*args, **kwargs)
             return recorder.run(call, lambda: func(*args, **kwargs), False)
@@ -39,7 +39,7 @@ def function_mode(recorder: Recorder) -> Optional[Any]:
             if isinstance(func, types.FunctionType) and name not in HANDLERS and name not in SILENT:
                 with KernelMode():
                     return func(*args, **kwargs)
-            call = _described(recorder, func, args, kwargs, False)
+            call = _described(recorder, func, args, kwargs)
             if call is None:
                 return func(*args, **kwargs)
             return recorder.run(call, lambda: func(*args, **kwargs), True)
@@ -47,14 +47,14 @@ def function_mode(recorder: Recorder) -> Optional[Any]:
     return FunctionMode()
 
 
-def _described(recorder: Recorder, func, args, kwargs, kernel: bool):
+def _described(recorder: Recorder, func, args, kwargs):
     """What a call is. A call that we misread must not stop the model: it is noted and left out."""
     name = function_name(func)
     if name in SILENT:
         return None
     with recorder.working():
         try:
-            return describe(name, args, kwargs, kernel)
+            return describe(name, args, kwargs)
         except Exception as error:
             recorder.notes["%s was called in a way that is not understood (%s)" % (name, error)] += 1
             return None

@@ -6,6 +6,7 @@ names of their classes. Whatever is not known here is "module": compared as a la
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 
@@ -59,7 +60,9 @@ def register_module(
 
 
 def plain(value) -> Any:
-    """A value that JSON can carry: numbers, texts, lists of them."""
+    """A value that JSON can carry: numbers, texts, lists of them. Numbers that are not finite become texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):

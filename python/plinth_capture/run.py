@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import runpy
@@ -17,25 +18,31 @@ class _Starter:
     def __init__(self, attribute: Optional[str]):
         self._attribute = attribute  # a global of the script; None: the first module that is called
         self._capture: Any = None
-        self._handle: Any = None
+        self._call: Any = None  # what calls modules while we listen
         self.used = False
 
     def listen(self) -> None:
-        from torch.nn.modules.module import register_module_forward_pre_hook
+        """Looks at each call of a module. A hook would come too late for the call itself."""
+        from torch.nn import Module
 
-        self._handle = register_module_forward_pre_hook(self._before)
+        self._call = call = Module.__call__
 
-    def _before(self, module, _args) -> None:
+        @functools.wraps(call)
+        def first(module, *args, **kwargs):
+            self._before(module)
+            return call(module, *args, **kwargs)
+
+        Module.__call__ = first
+
+    def _before(self, module) -> None:
         from . import session
 
         if session.current() is not None:
             self.stop_listening()  # the script captures for itself
             self.used = True
-            return
-        if self._attribute is not None and _resolve(sys.modules["__main__"], self._attribute) is not module:
-            return
-        self.stop_listening()
-        self.start(module)
+        elif self._attribute is None or _resolve(sys.modules["__main__"], self._attribute) is module:
+            self.stop_listening()
+            self.start(module)
 
     def start(self, module) -> None:
         from .session import Capture
@@ -45,9 +52,11 @@ class _Starter:
         self._capture.__enter__()
 
     def stop_listening(self) -> None:
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
+        if self._call is not None:
+            from torch.nn import Module
+
+            Module.__call__ = self._call
+            self._call = None
 
     def finish(self, error: Optional[BaseException]) -> None:
         self.stop_listening()
