@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from . import modules
 from .functions import Call
 from .ports import Arguments, replace_tensors, tensors_in
-from .selection import FULL, NOTHING, ROOT, Selection
+from .selection import FULL, NOTHING, OUTSIDE, ROOT, Selection
 from .snapshot import Unrecordable, take
 from .substitute import Substitutes
 from .torch_state import in_backward, lowered_type
@@ -61,7 +61,7 @@ class Recorder:
         self._automatic = automatic
         self._advance = False
         self._stack: List[Frame] = []
-        self._outside = Frame(ROOT, ROOT, None)
+        self._outside = Frame(OUTSIDE, OUTSIDE, None)
         self._calls: Dict[str, int] = collections.defaultdict(int)
         self._busy = threading.local()
         self._lock = threading.RLock()
@@ -73,11 +73,7 @@ class Recorder:
         self._advance = False
         self.step += 1
         self._calls.clear()
-        self._outside = Frame(ROOT, ROOT, None)
-
-    def _begin(self) -> None:
-        if self._advance and not self._stack:
-            self.next_step()
+        self._outside = Frame(OUTSIDE, OUTSIDE, None)
 
     # Modules
 
@@ -116,7 +112,8 @@ class Recorder:
         with self.working():
             if base == ROOT:
                 self._stack.clear()  # what an exception left behind
-            self._begin()
+            if self._advance and not self._stack:  # what lay between belongs to the step before: it chose the token
+                self.next_step()
             number = self._calls[base]
             self._calls[base] += 1
             frame = Frame(base if not number else "%s#%d" % (base, number), base,
@@ -248,11 +245,11 @@ class Recorder:
 
     # Operators
 
-    def run(self, call: Call, execute, lowered: bool):
+    def run(self, call: Call, execute, lowered: bool, pick=None):
         """Runs a functional operator (`execute` without arguments) and records it. `lowered`: autocast comes after
-        this point, so that inputs are recorded as it will round them."""
+        this point, so that inputs are recorded as it will round them. `pick`: finds this operator's output in what
+        `execute` returns."""
         with self.working():
-            self._begin()
             frame = self._stack[-1] if self._stack else self._outside
             if frame.hides_operators():
                 wants = (NOTHING, NOTHING)
@@ -270,7 +267,7 @@ class Recorder:
         output = execute()
         if wants[1]:
             with self.working():
-                for number, (name, tensor) in enumerate(tensors_in(output)):
+                for number, (name, tensor) in enumerate(tensors_in(pick(output) if pick else output)):
                     if call.outputs is not None and number >= call.outputs:
                         break
                     port = call.first_output + number

@@ -8,6 +8,7 @@ from .plan import DIRECTIONS, Plan, Record, matches
 
 NOTHING, STATISTICS, FULL = 0, 1, 2
 ROOT = "(root)"  # the name of the model itself
+OUTSIDE = "(outside)"  # of what runs outside of every module, such as the choice of a token
 
 
 def _ancestors(path: str) -> List[str]:
@@ -78,4 +79,4 @@ class Selection:
         return best
 
 
-__all__ = ["DIRECTIONS", "FULL", "NOTHING", "ROOT", "STATISTICS", "Selection"]
+__all__ = ["DIRECTIONS", "FULL", "NOTHING", "OUTSIDE", "ROOT", "STATISTICS", "Selection"]

@@ -17,6 +17,7 @@ from .modules import kind_of
 from .plan import Plan, load
 from .ports import parameters_of
 from .recorder import Place, Recorder
+from .rotary import RotaryFunctions
 from .selection import ROOT, Selection
 from .substitute import Substitutes
 from .version import VERSION
@@ -128,6 +129,7 @@ class Capture:
         self._sizes = (queue_bytes, shard_bytes)
         self._handles: List[Any] = []
         self._mode: Any = None
+        self._rotary: Optional[RotaryFunctions] = None
         self._precision: Optional[Dict[str, Any]] = None
         self._inputs_digest: Optional[str] = None if inputs is None else digest_of_inputs(inputs)
         self._recorder: Optional[Recorder] = None
@@ -150,6 +152,7 @@ class Capture:
                     self._say("this torch has no function modes (1.13 is the first), so that functional operators "
                               "are not recorded; modules are")  # fmt: skip
                 else:
+                    self._rotary = RotaryFunctions(self._recorder, self._model)
                     self._mode.__enter__()
         except BaseException:
             self._unhook()
@@ -184,8 +187,8 @@ class Capture:
         written += 1
 
     def step(self) -> None:
-        """Ends a generation step: what follows is recorded under the next number. In the mode "forward" a step also
-        ends with each call of the model; calling this right behind one makes no second step."""
+        """Ends a generation step: what follows is recorded under the next number. In the mode "forward" the next call
+        of the model begins one by itself, unless this was called in between."""
         if self._recorder is None:
             raise CaptureError("step() belongs inside the block of a Capture")
         self._recorder.next_step()
@@ -236,6 +239,8 @@ class Capture:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        if self._rotary is not None:
+            self._rotary.restore()
 
     def _at_first_call(self, args, kwargs) -> None:
         """What can only be asked while the model runs: autocast, and the inputs where none were named."""

@@ -139,6 +139,14 @@ class Steps(CaptureTest):
             steps = [e.step for e in pc.read(self.path(name)) if e.key.startswith("(root):out0")]
             self.assertEqual(steps, [0, 1, 2])
 
+    def test_the_choice_of_a_token_belongs_to_its_step(self):
+        net = model()
+        with torch.no_grad(), pc.Capture(net, out=self.path("cap"), level="operator"):
+            for _ in range(2):
+                net(TOKENS)["logits"].argmax(-1)
+        keys = [e.key for e in pc.read(self.path("cap")) if e.op == "sampling" and e.direction == "output"]
+        self.assertEqual(keys, ["(outside)/sampling.0:out0@0", "(outside)/sampling.0:out0@1"])
+
     def test_manual_steps(self):
         net = model()
         with torch.no_grad(), pc.Capture(net, out=self.path("cap"), steps="manual") as cap:

@@ -263,6 +263,54 @@ class Operators(CaptureTest):
         self.check(Conv1D(3, 4), self.x[0], want={"linear": 1}, level="module")
 
 
+def apply_rotary_pos_emb(q, k, cos, sin, unsqueeze_dim=1):
+    """As packages of transformers have it; the test's own module is where the capture looks for it."""
+    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
+
+    def rotate_half(x):
+        return torch.cat([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], -1)
+
+    return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
+
+
+class Rotary(CaptureTest):
+    def test_the_function_beside_the_model_is_an_operator(self):
+        class Turns(nn.Module):
+            def forward(self, q, k, cos, sin):
+                q, k = apply_rotary_pos_emb(q, k, cos, sin)
+                a, b = apply_rotary_pos_emb(q.transpose(1, 2), k.transpose(1, 2), cos=cos, sin=sin, unsqueeze_dim=2)
+                return q, k, a, b
+
+        torch.manual_seed(4)
+        q, k = torch.randn(2, 4, 3, 6), torch.randn(2, 2, 3, 6)
+        angles = torch.rand(2, 3, 6)
+        function = apply_rotary_pos_emb
+        want = Turns()(q, k, angles.cos(), angles.sin())
+        cap = self.captured(Turns(), q, k, angles.cos(), angles.sin(), level="operator", full=True)
+        self.assertIs(apply_rotary_pos_emb, function)
+        self.assertEqual(recompute.check(self, cap), {"rotary": 4})
+        self.assertEqual({e.name for e in cap}, {"(root)"} | {"(root)/rotary.%d" % n for n in range(4)})
+        self.assertEqual(cap.find("(root)/rotary.1:in0@0").more["port_name"], "k")
+        for port, value in enumerate(want):
+            self.assertSameTensor(cap.tensor("(root):out%d@0" % port), value)
+
+    def test_only_functions_of_a_known_form_are_taken(self):
+        from plinth_capture.rotary import style_of
+
+        def interleaved(q, k, cos, sin):
+            def turn(x):
+                other = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+                return x * cos[:, None] + other * sin[:, None]
+
+            return turn(q), turn(k)
+
+        self.assertEqual(style_of(apply_rotary_pos_emb), "halves")
+        self.assertEqual(style_of(interleaved), "interleaved")
+        self.assertIsNone(style_of(lambda q, k, cos, sin: (q, k)))
+        self.assertIsNone(style_of(lambda q, k, cos, sin, position_ids: (q, k)))
+        self.assertIsNone(style_of(lambda x, cos, sin: x))
+
+
 class Own(CaptureTest):
     """Operators of the user's own."""
 
