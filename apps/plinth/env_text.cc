@@ -102,7 +102,9 @@ std::string Card(const Environment& e, const std::string& item) {
   const auto text = [&](std::string_view name) { return e.Text("devices", item, name); };
   std::string name = text("product");
   if (name.empty()) name = StrCat(text("vendor"), text("vendor").empty() ? "" : " ", "product unknown");
-  const std::string gfx = text("gfx_target").empty() ? text("gfx") : text("gfx_target");
+  std::string gfx = text("gfx_target").empty() ? text("gfx") : text("gfx_target");
+  // The finding says who says what.
+  if (!gfx.starts_with(text("gfx"))) gfx = StrCat(text("gfx"), " or ", gfx, " (sources disagree)");
   return Listed({name, text("pci_id"), gfx, With("compute capability ", text("compute_capability")),
                  With("wave ", text("wave_width")), With("", text("compute_units"), " compute units"),
                  With("", text("lds_kib"), " KiB LDS"), Bytes(e.Find("devices", item, "memory_bytes")),
@@ -146,13 +148,13 @@ void Software(const Environment& e, std::string* out) {
   std::string rows;
   const auto all = [](const Fact&) { return true; };
   Row(&rows, "drivers", Pairs(e, "drivers", all));
-  Row(&rows, "stack", Pairs(e, "stack", IsStackVersion));
+  Row(&rows, "stack", Stack(e));
   std::vector<std::string> tools;
   for (const std::string& tool : e.Items("tools")) {
     tools.push_back(e.Text("tools", tool, "exit_code") == "0" ? tool : tool + " (failed)");
   }
   Row(&rows, "tools", Listed(tools));
-  Row(&rows, "frameworks", Pairs(e, "frameworks", [](const Fact& f) { return f.name != "torch_folder"; }));
+  Row(&rows, "frameworks", Frameworks(e));
   if (!rows.empty()) StrAppend(out, "software\n", rows);
 }
 

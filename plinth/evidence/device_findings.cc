@@ -145,13 +145,20 @@ void FindingMaker::Nodes() {
     if (access(path) != "rw" && !path.starts_with("/dev/dri/card")) refused.push_back(path);
   }
   if (refused.empty()) return;
-  const std::string& first = refused[0];
-  const std::string owner = e_.Text("nodes", first, "owner");
+  std::set<std::string> groups;
+  for (const std::string& path : refused) {
+    const std::string owner = e_.Text("nodes", path, "owner");
+    if (owner.find(':') != owner.npos) groups.insert(owner.substr(owner.find(':') + 1));
+  }
   Add("node-not-permitted", Severity::kError,
-      StrCat("this user may not read and write ", Join(refused, ", "), " (", first, " is ",
-             e_.Text("nodes", first, "mode"), " of ", owner, ")"),
-      StrCat("add the user to the group of the node (", owner.substr(owner.find(':') + 1),
-             "), or start the container with --group-add and --device"));
+      StrCat("this user may not read and write ", Join(refused, ", ",
+                                                       [&](const std::string& path) {
+                                                         return StrCat(path, " (",
+                                                                       e_.Text("nodes", path, "mode"), " ",
+                                                                       e_.Text("nodes", path, "owner"), ")");
+                                                       })),
+      StrCat("add the user to the ", groups.size() == 1 ? "group " : "groups ", Join(groups, " and "),
+             ", or start the container with --group-add and --device"));
 }
 
 void FindingMaker::ToolCounts() {

@@ -46,13 +46,13 @@ void AddCuda(const SystemTree& tree, const std::string& folder, Environment* e) 
     const formats::JsonValue* cuda = json.ok() ? json->Find("cuda") : nullptr;
     const formats::JsonValue* version = cuda == nullptr ? nullptr : cuda->Find("version");
     if (version != nullptr && version->text() != nullptr) {
-      e->Add("stack", "", "cuda", FirstLine(*version->text()), path);
+      e->Add("stack", "", "cuda_package", FirstLine(*version->text()), path);
     }
     return;
   }
   const std::string old = folder + "/version.txt";  // before CUDA 11.1
   if (const std::string version = VersionAfter(tree.ReadLine(old), "CUDA Version"); !version.empty()) {
-    e->Add("stack", "", "cuda", version, old);
+    e->Add("stack", "", "cuda_package", version, old);
   }
 }
 

@@ -59,8 +59,11 @@ void FindingMaker::ProvesNothing() {
   std::vector<std::string> claims;
   if (const std::string v = e_.Text("tools", "nvcc", "cuda_version"); !v.empty())
     claims.push_back("nvcc reports CUDA " + v);
-  if (const std::string v = e_.Text("stack", "", "cuda"); !v.empty())
-    claims.push_back("/usr/local/cuda is CUDA " + v);
+  for (const char* name : {"cuda_package", "cuda"}) {
+    if (e_.Find("stack", "", name) == nullptr) continue;
+    claims.push_back("/usr/local/cuda is CUDA " + e_.Text("stack", "", name));
+    break;
+  }
   if (const std::string v = e_.Text("tools", "nvidia-smi", "cuda_version"); !v.empty()) {
     claims.push_back("nvidia-smi reports CUDA " + v);
   }
