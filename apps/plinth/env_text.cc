@@ -139,9 +139,20 @@ std::string Pairs(const Environment& e, std::string_view section,
   return Listed(parts);
 }
 
-bool IsStackVersion(const Fact& fact) {
-  return !fact.name.starts_with("library_") && !fact.name.ends_with("_installed") &&
-         fact.name != "hal_folder";
+// Drops what says again what another version says.
+std::string Stack(const Environment& e) {
+  return Pairs(e, "stack", [&](const Fact& fact) {
+    const std::string& name = fact.name;
+    if (name.starts_with("library_") || name.ends_with("_installed") || name == "hal_folder") return false;
+    const bool package = name.ends_with("_package");
+    return !package || FactText(fact.value) != e.Text("stack", "", name.substr(0, name.find('_')));
+  });
+}
+
+std::string Frameworks(const Environment& e) {
+  return Pairs(e, "frameworks", [](const Fact& fact) {
+    return fact.name != "torch_folder" && !fact.name.ends_with("_das") && !fact.name.ends_with("_dtk");
+  });
 }
 
 void Software(const Environment& e, std::string* out) {
@@ -213,7 +224,9 @@ void DiffGroup(const evidence::EnvironmentDiff& diff, evidence::Effect effect, s
     for (const auto& d : diff.differences) {
       if (d.effect != effect || d.reason != reason) continue;
       const auto value = [](bool known, const std::string& text) {
-        return !known ? std::string("(absent)") : text.empty() ? std::string("(empty)") : Clean(text);
+        if (!known) return std::string("(absent)");
+        if (text.starts_with("sha256:")) return Clean(text.substr(0, 19)) + "...";
+        return text.empty() ? std::string("(empty)") : Clean(text);
       };
       StrAppend(out, reason.empty() ? "  " : "    ", Padded(Clean(d.path), width), "  ", value(d.in_a, d.a),
                 "  ->  ", value(d.in_b, d.b), "\n");

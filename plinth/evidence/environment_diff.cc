@@ -37,10 +37,38 @@ EffectOfFact EffectOfItem(const Environment& e, const Fact& first) {
   return strongest;
 }
 
-// Facts of `e` that `other` lacks; an item that it lacks altogether is one difference.
+bool HasSection(const Environment& e, std::string_view section) {
+  return std::any_of(e.facts.begin(), e.facts.end(), [&](const Fact& f) { return f.section == section; });
+}
+
+// A section that one side has and the other was not asked for.
+void AddMissingSection(const Environment& e, std::string_view section, bool in_a, EnvironmentDiff* diff) {
+  FactDifference d;
+  d.path = section;
+  int64_t count = 0;
+  for (const Fact& fact : e.facts) {
+    if (fact.section != section) continue;
+    ++count;
+    d.effect = std::min(d.effect, FindEffect(fact).effect);
+  }
+  if (d.effect != Effect::kRecorded) d.reason = kOneSide;
+  d.in_a = in_a, d.in_b = !in_a;
+  (in_a ? d.a : d.b) = StrCat(count, count == 1 ? " fact" : " facts");
+  diff->differences.push_back(std::move(d));
+}
+
+// Facts of `e` that `other` lacks. An item that it lacks altogether is one difference, and so is a section
+// that is there only when somebody asks for it.
 void AddMissing(const Environment& e, const Environment& other, bool in_a, EnvironmentDiff* diff) {
   std::set<std::pair<std::string, std::string>> items;
+  std::set<std::string_view> sections;
+  for (const std::string_view section : {"tools", "frameworks", "libraries", "digests"}) {
+    if (!HasSection(e, section) || HasSection(other, section)) continue;
+    sections.insert(section);
+    AddMissingSection(e, section, in_a, diff);
+  }
   for (const Fact& fact : e.facts) {
+    if (sections.count(fact.section) > 0) continue;
     if (other.Find(fact.section, fact.item, fact.name) != nullptr) continue;
     const bool whole = !fact.item.empty() && !HasItem(other, fact);
     if (whole && !items.emplace(fact.section, fact.item).second) continue;

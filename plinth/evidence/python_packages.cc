@@ -29,8 +29,8 @@ try:
             for line in lines.read(20000).splitlines():
                 name, equals, value = line.partition("=")
                 name = name.split(":")[0].strip()
-                if equals and name in ("cuda", "hip", "git_version"):
-                    torch[name] = value.strip().strip("'\"")
+                if equals and name in ("cuda", "hip"):
+                    torch[name] = value.strip().strip("\"" + chr(39))
         out["torch"] = torch
 except Exception as error:
     out["error"] = str(error)[:200]

@@ -24,7 +24,8 @@ constexpr std::string_view kQueues = "changes how work is queued or copied";
 
 // The first that fits holds; names before prefixes, longer prefixes before shorter.
 constexpr VariableRule kRules[] = {
-    {"PLINTH_ISA", Effect::kNumbers, "selects the instruction set of Plinth's kernels"},
+    // What it does to numbers is the fact cpu.isa_plinth.
+    {"PLINTH_ISA", Effect::kRecorded, ""},
     {"PLINTH_CONTAINER_IMAGE", Effect::kRecorded, ""},
     {"container", Effect::kRecorded, ""},
     {"CUDA_VISIBLE_DEVICES", Effect::kNumbers, kVisible},
