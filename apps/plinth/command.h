@@ -95,6 +95,7 @@ void AddBacktest(Program& program);
 void AddModels(Program& program);
 void AddPlan(Program& program);
 void AddVerify(Program& program);
+void AddReplay(Program& program);
 void AddBench(Program& program);
 void AddEnv(Program& program);
 

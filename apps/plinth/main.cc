@@ -61,6 +61,7 @@ int Main(int argc, char** argv) {
   AddModels(program);
   AddPlan(program);
   AddVerify(program);
+  AddReplay(program);
   AddBench(program);
   AddEnv(program);
   try {

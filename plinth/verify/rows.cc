@@ -89,6 +89,7 @@ std::string ToJson(const CheckRow& row) {
   if (!row.kernel.empty()) text("kernel", row.kernel);
   if (!row.isa.empty()) text("isa", row.isa);
   if (!row.detail.empty()) text("detail", row.detail);
+  for (const auto& [key, json] : row.members) w.Key(key), w.Raw(json);
   if (row.ms > 0) {
     w.Key("ms");
     w.BeginObject();

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace plinth::verify {
 
@@ -45,6 +47,8 @@ struct CheckRow {
   std::string isa;
   bool compared = false;  // numbers were held against a reference
   std::string detail;     // what is wrong, or why it was refused; one line
+  // Further members of the JSON object, in order: name and value, which is JSON already.
+  std::vector<std::pair<std::string, std::string>> members;
 
   // Speed mode only.
   double ms = 0;                   // median

@@ -1,0 +1,133 @@
+// sum, mean and cumsum.
+#include "plinth/verify/replay/row_reference.h"
+
+namespace plinth::verify::replay {
+namespace {
+
+// Sizes of a sum of terms read one by one.
+struct Running {
+  long double sum = 0;
+  double size = 0, square = 0, top = 0;
+  int64_t terms = 0;
+  void Add(double x) {
+    sum += x, size += std::abs(x), square += x * x, ++terms;
+    top = std::max(top, static_cast<double>(std::abs(sum)));
+  }
+  double slack() const { return SumGrowth(terms) * size; }
+  double spread() const {
+    return std::sqrt(static_cast<double>(terms)) * std::max({top, std::sqrt(square), size / 16});
+  }
+};
+
+// Class D over any axes: output element o gathers the elements whose other coordinates are its own.
+class Reduction final : public Reference {
+ public:
+  static ReferenceOr Make(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+  int64_t pieces() const override { return (outputs_ + PerPiece() - 1) / PerPiece(); }
+  double piece_flops() const override { return 6.0 * static_cast<double>(PerPiece() * terms_); }
+  void Compute(int64_t piece, TruthSink& sink) const override {
+    const int64_t end = std::min(outputs_, (piece + 1) * PerPiece());
+    for (int64_t o = piece * PerPiece(); o < end; ++o) {
+      Running s;
+      const int64_t base = OffsetOf(o, kept_);
+      for (int64_t t = 0; t < terms_; ++t) s.Add((*x_)[base + OffsetOf(t, reduced_)]);
+      const double n = mean_ ? static_cast<double>(terms_) : 1;
+      const double own = mean_ ? std::abs(static_cast<double>(s.sum)) / n : 0;
+      sink.Put(o, s.sum / static_cast<long double>(n), s.slack() / n + own, s.spread() / n + own);
+    }
+  }
+
+ private:
+  struct Axis {
+    int64_t length, stride;
+  };
+  int64_t PerPiece() const { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, terms_)); }
+  static int64_t OffsetOf(int64_t i, const std::vector<Axis>& axes) {
+    int64_t at = 0;
+    for (size_t a = axes.size(); a-- > 0;) {
+      at += i % axes[a].length * axes[a].stride;
+      i /= axes[a].length;
+    }
+    return at;
+  }
+
+  const Values* x_ = nullptr;
+  std::vector<Axis> kept_, reduced_;
+  int64_t outputs_ = 1, terms_ = 1;
+  bool mean_ = false;
+};
+
+ReferenceOr Reduction::Make(const OpUse& use, size_t port, const Arithmetic&) {
+  PLINTH_RETURN_IF_ERROR(use.Need(0, "x"));
+  const Values& x = use.in(0);
+  PLINTH_ASSIGN_OR_RETURN(const auto axes, use.Ints("dim", {}));
+  PLINTH_ASSIGN_OR_RETURN(const bool keep, use.Flag("keepdim", false));
+  std::vector<bool> reduced(x.rank(), axes.empty());
+  for (const int64_t a : axes) {
+    PLINTH_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(a, x.rank()));
+    if (x.rank() > 0) reduced[static_cast<size_t>(axis)] = true;
+  }
+  auto r = std::make_unique<Reduction>();
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const Axis axis{x.dims()[d], ProductOf(x.dims(), d + 1, x.rank())};
+    (reduced[d] ? r->reduced_ : r->kept_).push_back(axis);
+    (reduced[d] ? r->terms_ : r->outputs_) *= axis.length;
+    if (!reduced[d] || keep) dims.push_back(reduced[d] ? 1 : axis.length);
+  }
+  if (!use.Has("dim") && dims != use.out(port).dims()) {
+    return absl::FailedPreconditionError("over which axes it goes (attribute \"dim\") was not recorded");
+  }
+  PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), dims));
+  r->x_ = &x;
+  r->mean_ = use.op == "mean";
+  const bool floating = use.out(port).format().floating;
+  r->line = {.kind = ops::ToleranceClass::kReduction,
+             .exact = !floating,
+             .depth = r->terms_,
+             .watch_shrink = floating};
+  return r;
+}
+
+class Cumsum final : public RowReference {
+ public:
+  static ReferenceOr Make(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+
+ private:
+  void Row(int64_t r, const std::vector<double>& x, TruthSink& sink) const override {
+    Running s;
+    for (int64_t i = 0; i < layout.length; ++i) {
+      s.Add(x[static_cast<size_t>(i)]);
+      sink.Put(IndexOf(r, i), s.sum, s.slack(), s.spread());
+    }
+  }
+};
+
+ReferenceOr Cumsum::Make(const OpUse& use, size_t port, const Arithmetic& arithmetic) {
+  PLINTH_RETURN_IF_ERROR(use.Need(0, "x"));
+  const Values& x = use.in(0);
+  if (!use.Has("dim"))
+    return absl::FailedPreconditionError("along which axis it goes (attribute \"dim\") was not recorded");
+  PLINTH_ASSIGN_OR_RETURN(const int64_t dim, use.Int("dim", 0));
+  PLINTH_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(dim, x.rank()));
+  PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), x.dims()));
+  auto r = std::make_unique<Cumsum>();
+  r->input = &x;
+  r->layout = RowLayout::Along(x.dims(), static_cast<size_t>(axis));
+  r->arithmetic = arithmetic;
+  r->line = {.kind = ops::ToleranceClass::kReduction,
+             .exact = !use.out(port).format().floating,
+             .depth = r->layout.length};
+  return r;
+}
+
+}  // namespace
+
+ReferenceOr MakeReduction(const OpUse& use, size_t port, const Arithmetic& arithmetic) {
+  return Reduction::Make(use, port, arithmetic);
+}
+ReferenceOr MakeCumsum(const OpUse& use, size_t port, const Arithmetic& arithmetic) {
+  return Cumsum::Make(use, port, arithmetic);
+}
+
+}  // namespace plinth::verify::replay
