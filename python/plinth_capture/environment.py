@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
 import shutil
 import subprocess
-from typing import Any, Dict, Optional
+import sys
+from typing import Any, Dict, Optional, Tuple
 
 _SECONDS = 60
 
@@ -19,25 +21,33 @@ def _program() -> Optional[str]:
 
 
 def record() -> Dict[str, Any]:
-    """What `plinth env --json` says, where the program is there; else Python, framework and devices alone."""
+    """What `plinth env --json` says about the machine and this interpreter, where the program is there; else Python, framework and devices alone."""
     program = _program()
     if program is not None:
-        try:
-            done = subprocess.run(
-                [program, "env", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, timeout=_SECONDS, check=True,
-            )  # fmt: skip
-            found = json.loads(done.stdout.decode("utf-8"))
-            if isinstance(found, dict):
-                return dict(found, python=_python())
-        except (OSError, ValueError, subprocess.SubprocessError):
-            pass  # the short record says what Python itself knows
+        found = _asked(program, tuple(sorted(os.environ.items())))
+        if found is not None:
+            return dict(json.loads(found), python=_python())
     return {
         "schema": "plinth.environment-python/1",
         "python": _python(),
         "machine": {"system": platform.system(), "release": platform.release(), "processor": platform.machine(),
                     "cpus": os.cpu_count()},
     }  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4)
+def _asked(program: str, variables: Tuple[Tuple[str, str], ...]) -> Optional[str]:
+    """What the program prints; once for each state of the environment's variables, which it records. None where it
+    does not run: the short record then says what Python itself knows."""
+    try:
+        done = subprocess.run(
+            [program, "env", "--json", "--python", sys.executable], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=_SECONDS, check=True,
+        )  # fmt: skip
+        text = done.stdout.decode("utf-8")
+        return text if isinstance(json.loads(text), dict) else None
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
 
 
 def _python() -> Dict[str, Any]:
