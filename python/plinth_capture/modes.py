@@ -1,34 +1,28 @@
-"""Sees calls of torch functions that no module makes visible, by way of torch's function and dispatch modes."""
+"""Sees calls of torch functions that no module makes visible, by way of torch's function modes."""
 
 from __future__ import annotations
 
 import types
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from .functions import HANDLERS, SILENT, describe, function_name
 from .recorder import Recorder
 
+# How functions of torch that are written in Python ask whether somebody stands in front of them.
+_QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
 
 def function_mode(recorder: Recorder) -> Optional[Any]:
-    """A context that records functional operators; None where this torch has no such modes.
+    """A context that records functional operators; None where this torch has no such modes (before 1.13).
 
-    The function mode sees what Python code calls, with arguments as the user wrote them. A function of torch that is
-    itself written in Python and not known as an operator (multi_head_attention_forward, einsum, interpolate) is run
-    under a dispatch mode, which sees the kernels inside.
+    A function of torch that is itself written in Python and no operator (multi_head_attention_forward, interpolate) is
+    run so that the mode sees the functions it calls. A dispatch mode would show the kernels below, but torch takes
+    other ways through its composite functions where one is active, and the run must stay what it is.
     """
     try:
         from torch.overrides import TorchFunctionMode
-        from torch.utils._python_dispatch import TorchDispatchMode
     except ImportError:
         return None
-
-    class KernelMode(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            kwargs = kwargs or {}
-            call = None if recorder.quiet() or recorder.within_operator else _described(recorder, func, args, kwargs)
-            if call is None:
-                return func(*args, **kwargs)
-            return recorder.run(call, lambda: func(*args, **kwargs), False)
 
     class FunctionMode(TorchFunctionMode):
         def __torch_function__(self, func, types_, args=(), kwargs=None):
@@ -37,14 +31,33 @@ def function_mode(recorder: Recorder) -> Optional[Any]:
                 return func(*args, **kwargs)
             name = function_name(func)
             if isinstance(func, types.FunctionType) and name not in HANDLERS and name not in SILENT:
-                with KernelMode():
-                    return func(*args, **kwargs)
+                inside = _opened(func)
+                if inside is not None:
+                    with self:
+                        return inside(*args, **kwargs)
             call = _described(recorder, func, args, kwargs)
             if call is None:
                 return func(*args, **kwargs)
             return recorder.run(call, lambda: func(*args, **kwargs), True)
 
     return FunctionMode()
+
+
+def _opened(func: types.FunctionType) -> Optional[Callable]:
+    """The same code, which does not ask whether a mode is active: under one, it would be handed back to the mode, which
+    is where it comes from. None for a function that does not ask in this way."""
+    asked = [name for name in _QUESTIONS if name in func.__code__.co_names and name in func.__globals__]
+    if not asked:
+        return None
+    names = dict(func.__globals__)
+    names.update({name: _nobody for name in asked})
+    inside = types.FunctionType(func.__code__, names, func.__name__, func.__defaults__, func.__closure__)
+    inside.__kwdefaults__ = func.__kwdefaults__
+    return inside
+
+
+def _nobody(*_args) -> bool:
+    return False
 
 
 def _described(recorder: Recorder, func, args, kwargs):

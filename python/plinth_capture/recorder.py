@@ -28,6 +28,7 @@ class Place(NamedTuple):
     name: str
     has_kind: bool
     parameters: List[inspect.Parameter]  # of its forward
+    may_fuse: bool = False  # torch may run it as one kernel, past the modules inside
 
 
 class Frame:
@@ -106,7 +107,7 @@ class Recorder:
         finally:
             self._busy.on = before
 
-    def enter(self, module, place: "Place", args: tuple, kwargs: dict):
+    def enter(self, module, place: Place, args: tuple, kwargs: dict):
         """In front of a module. Returns (args, kwargs) where they are replaced, else None."""
         base = place.name
         with self.working():
@@ -178,12 +179,15 @@ class Recorder:
                     port = frame.kind.first_weight + number
                     self._module_entry(frame, "input", port, "", weight, level, lowered_type(op, weight))
 
-    def leave(self, base: str, output):
+    def leave(self, place: Place, output):
         """Behind a module. Returns another output where it is replaced, else None."""
+        base = place.name
         with self.working():
             frame = self._pop(base)
             if frame is None:
                 return None
+            if place.may_fuse and not frame.children:
+                self.notes["%s ran as one kernel of torch, past the modules in it; level=\"operator\" shows them" % base] += 1
             # In full where it is replaced, so that both can be compared.
             level = self._wants(frame, "output")
             reference = self.substitutes.replacing(frame.name, frame.base)

@@ -154,6 +154,9 @@ class Capture:
                 else:
                     self._rotary = RotaryFunctions(self._recorder, self._model)
                     self._mode.__enter__()
+                    if torch_state.has_fused_attention(self._model):
+                        self._say("torch leaves its fused attention while functions are watched, which can change last "
+                                  "bits; torch.backends.mha.set_fastpath_enabled(False) in both runs makes them alike")
         except BaseException:
             self._unhook()
             self._writer.abandon()
@@ -213,7 +216,8 @@ class Capture:
     def _hook_one(self, name: str, module) -> None:
         recorder = self._recorder
         assert recorder is not None
-        place = Place(name, kind_of(module) is not None, parameters_of(module.forward))
+        fused = type(module).__name__ == "TransformerEncoderLayer"
+        place = Place(name, kind_of(module) is not None, parameters_of(module.forward), fused)
 
         def before(module, args, kwargs=None):
             if torch_state.is_compiling() or recorder.quiet():
@@ -229,7 +233,7 @@ class Capture:
         def behind(module, args, *rest):
             if torch_state.is_compiling() or recorder.quiet():
                 return None
-            return recorder.leave(name, rest[-1])
+            return recorder.leave(place, rest[-1])
 
         with_kwargs, always = torch_state.hook_options()
         self._handles.append(module.register_forward_pre_hook(before, **with_kwargs))

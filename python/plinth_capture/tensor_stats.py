@@ -21,7 +21,7 @@ Stats = Dict[str, Union[int, float]]
 
 # In the order of the format.
 FIELDS = ("count", "finite", "nan", "pos_inf", "neg_inf", "zero", "subnormal", "min", "max", "mean", "std", "l2")
-_PIECE = 1 << 17  # elements: one megabyte as double
+_PIECE = 1 << 15  # elements: two buffers of doubles that stay in the second-level cache
 _DEVICE_PIECE = 1 << 25  # elements: bounds the doubles that a device holds for a moment
 
 
@@ -85,25 +85,27 @@ def stats_of_bits(bits: np.ndarray, name: str) -> Stats:
     counts = np.zeros(5, np.int64)
     low, high = math.inf, -math.inf
     n, mean, m2, squares = 0, 0.0, 0.0, 0.0
+    doubles, products = np.empty((2, min(bits.size, _PIECE)))
     for piece in _pieces(bits):
+        x = doubles[: piece.size]
+        x[:] = to_numpy(piece, name)
         if t.kind == "float":
             found = _count_floats(piece, name)
-            x = to_numpy(piece, name).astype(np.float64)
             if found[0] or found[1] or found[2]:
                 x = x[np.isfinite(x)]
         else:
             found = (0, 0, 0, piece.size - int(np.count_nonzero(piece)), 0)
-            x = to_numpy(piece, name).astype(np.float64)
         counts += found
         if not x.size:
             continue
         low, high = min(low, float(x.min())), max(high, float(x.max()))
         if scale != 1.0:
-            x = x / scale
-        squares += float(np.sum(x * x))
+            x /= scale
+        y = products[: x.size]
+        squares += float(np.sum(np.multiply(x, x, out=y)))
         own = float(np.sum(x)) / x.size
         x -= own
-        own_m2 = float(np.sum(x * x))
+        own_m2 = float(np.sum(np.multiply(x, x, out=y)))
         both = n + x.size
         delta = own - mean
         m2 += own_m2 + delta * delta * (n * x.size / both)

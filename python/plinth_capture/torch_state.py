@@ -20,6 +20,16 @@ def hook_options() -> Tuple[Dict[str, bool], Dict[str, bool]]:
     return tuple({name: True} if name in known else {} for name in ("with_kwargs", "always_call"))  # type: ignore
 
 
+def has_fused_attention(model) -> bool:
+    """Whether torch may run attention of this model by its fused kernel for inference."""
+    import torch
+
+    backend = getattr(torch.backends, "mha", None)
+    if backend is not None and not backend.get_fastpath_enabled():
+        return False
+    return any(isinstance(m, torch.nn.MultiheadAttention) and not m.training for m in model.modules())
+
+
 def autocast_type(device_type: str):
     """The torch dtype that autocast rounds to on this kind of device; None where it is off."""
     import torch

@@ -201,6 +201,7 @@ class Untouched(CaptureTest):
             (nn.Sequential(nn.Conv1d(3, 4, 3, padding="same"), nn.BatchNorm1d(4), nn.SiLU()), (torch.randn(2, 3, 9),)),
             (nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.GroupNorm(2, 4), nn.Softmax(1)), (torch.randn(2, 3, 9, 9),)),
             (nn.LSTM(4, 5), (torch.randn(6, 2, 4),)),
+            (nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True), (torch.randn(4, 33, 64),)),
         ]
         for number, (net, inputs) in enumerate(nets):
             net.train()
@@ -476,6 +477,17 @@ class Runs(CaptureTest):
         cap = pc.read(self.path("cap"))
         self.assertSameTensor(cap.tensor("(root):out0@0"), got)
         self.assertIn("torch.compile", cap.header["producer"]["notes"][0])
+
+    def test_fused_attention_of_torch_is_noted(self):
+        net = nn.TransformerEncoderLayer(8, 2, 8, batch_first=True).eval()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cap = self.captured(net, torch.randn(1, 3, 8), level="operator")
+        self.assertTrue(any("fused attention" in str(w.message) for w in caught))
+        self.assertIsNotNone(cap.find("linear1:out0@0"))
+        modules = self.captured(net, torch.randn(1, 3, 8), name="modules")
+        hidden = modules.find("linear1:out0@0") is None
+        self.assertEqual(hidden, "notes" in modules.header["producer"])
 
     def test_checkpointing_does_not_record_its_second_run(self):
         from torch.utils.checkpoint import checkpoint
