@@ -94,6 +94,7 @@ void AddForecast(Program& program);
 void AddBacktest(Program& program);
 void AddModels(Program& program);
 void AddPlan(Program& program);
+void AddMetrics(Program& program);
 void AddVerify(Program& program);
 void AddReplay(Program& program);
 void AddBench(Program& program);

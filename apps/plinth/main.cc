@@ -62,6 +62,7 @@ int Main(int argc, char** argv) {
   AddPlan(program);
   AddVerify(program);
   AddReplay(program);
+  AddMetrics(program);
   AddBench(program);
   AddEnv(program);
   try {
