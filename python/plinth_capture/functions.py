@@ -289,6 +289,43 @@ def _binary(op, reverse=False):
     return handle
 
 
+def _cat(args, kwargs, _):
+    b = _bind("tensors dim", args, kwargs)
+    # One-dimensional tensors without elements may stand among others of any rank; they add nothing.
+    parts = [t for t in b["tensors"] if t.dim() != 1 or t.shape[0]] or list(b["tensors"])
+    return Call("cat", _ports(*parts), {"dim": _axis(b["dim"] or 0, parts[0])})
+
+
+def _reduction(op):
+    def handle(args, kwargs, name):
+        b = _bind("input dim keepdim", args, kwargs)
+        attributes = {"keepdim": bool(b["keepdim"])}
+        dims = b["dim"]
+        if dims is not None and dims != () and dims != []:
+            dims = dims if isinstance(dims, (list, tuple)) else [dims]
+            attributes["dim"] = [_axis(d, b["input"]) for d in dims]
+        return Call(op, _ports(b["input"]), attributes)
+
+    return handle
+
+
+def _cumsum(args, kwargs, _):
+    b = _bind("input dim", args, kwargs)
+    return Call("cumsum", _ports(b["input"]), {"dim": _axis(b["dim"], b["input"])})
+
+
+def _index_select(args, kwargs, _):
+    b = _bind("input dim index", args, kwargs)
+    return Call("index_select", _ports(b["input"], b["index"]), {"dim": _axis(b["dim"], b["input"])})
+
+
+def _batch_norm(args, kwargs, _):
+    """torch.batch_norm, which takes weight and bias in front of the running mean and variance."""
+    b = _bind("input weight bias running_mean running_var training momentum eps", args, kwargs)
+    inputs = _ports(b["input"], b["weight"], b["bias"], b["running_mean"], b["running_var"])
+    return Call("batch_norm", inputs, {"training": bool(b["training"]), "eps": float(b["eps"])})
+
+
 def _other(args, kwargs, name):
     """A function that has no recomputation: all tensors are inputs, simple arguments are attributes."""
     inputs, attributes = [], {}
@@ -321,6 +358,8 @@ HANDLERS: Dict[str, Callable] = {
     "_scaled_dot_product_cudnn_attention":
         _fused_attention("query key value attn_bias compute_log_sumexp dropout_p is_causal"),
     "gelu": _gelu, "softplus": _softplus, "embedding": _embedding,
+    "cat": _cat, "concat": _cat, "concatenate": _cat, "sum": _reduction("sum"), "mean": _reduction("mean"),
+    "cumsum": _cumsum, "index_select": _index_select, "batch_norm": _batch_norm,
     "sort": _sort, "argsort": _argsort, "topk": _top_k, "argmax": _argmax, "multinomial": _multinomial,
     "quantize_per_tensor": _quantize(False, False), "quantize_per_channel": _quantize(False, True),
     "fake_quantize_per_tensor_affine": _quantize(True, False),
@@ -340,6 +379,9 @@ for _name in ("silu", "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", 
     HANDLERS[_name] = _unary(_name)
 HANDLERS["__neg__"] = HANDLERS["negative"] = _unary("neg")
 HANDLERS["__abs__"] = HANDLERS["absolute"] = _unary("abs")
+# Known as functions of torch's C++ side; namesakes written in Python take other arguments and call them.
+OPENED = frozenset(("batch_norm",))
+
 # What moves, views, measures or makes tensors without computing: never an entry.
 SILENT = frozenset(
     """

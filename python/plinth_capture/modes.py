@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any, Callable, Optional
 
-from .functions import HANDLERS, SILENT, describe, function_name
+from .functions import HANDLERS, OPENED, SILENT, describe, function_name
 from .recorder import Recorder
 
 # How functions of torch that are written in Python ask whether somebody stands in front of them.
@@ -30,7 +30,8 @@ def function_mode(recorder: Recorder) -> Optional[Any]:
             if recorder.quiet() or recorder.within_operator:
                 return func(*args, **kwargs)
             name = function_name(func)
-            if isinstance(func, types.FunctionType) and name not in HANDLERS and name not in SILENT:
+            known = name in SILENT or name in HANDLERS and name not in OPENED
+            if isinstance(func, types.FunctionType) and not known:
                 inside = _opened(func)
                 if inside is not None:
                     with self:

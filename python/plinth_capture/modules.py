@@ -170,12 +170,21 @@ def _norm(op):
     return describe
 
 
+def _batch_norm(m) -> Optional[ModuleKind]:
+    if m.training or m.running_mean is None:
+        return None  # it computes with the batch's own statistics
+    return _simple("batch_norm", {"training": False, "eps": float(m.eps)},
+                   (m.weight, m.bias, m.running_mean, m.running_var))  # fmt: skip
+
+
 _TORCH: Dict[str, Callable[[Any], Optional[ModuleKind]]] = {
     "Linear": lambda m: _simple("linear", {}, (m.weight, m.bias)),
     "Conv1d": _conv("conv1d"),
     "Conv2d": _conv("conv2d"),
     "LayerNorm": _norm("layer_norm"),
     "RMSNorm": _norm("rms_norm"),
+    "BatchNorm1d": _batch_norm,
+    "BatchNorm2d": _batch_norm,
     "Embedding": _embedding,
     "GELU": _gelu,
     "SiLU": lambda m: _simple("silu"),

@@ -153,6 +153,19 @@ def fake_quantize(x, scales=None, zeros=None, scale=None, zero_point=None, axis=
     return dequantize(q, scales, zeros, scale, zero_point, axis)
 
 
+def batch_norm(x, weight=None, bias=None, mean=None, variance=None, training=False, eps=1e-5):
+    assert not training
+    weight, bias, mean, variance = (
+        v if v is None else v.reshape([1, -1] + [1] * (x.ndim - 2)) for v in (weight, bias, mean, variance)
+    )
+    y = (x - mean) / np.sqrt(variance + eps)
+    return y * (1 if weight is None else weight) + (0 if bias is None else bias)
+
+
+def reduction(function):
+    return lambda x, dim=None, keepdim=False: function(x, None if dim is None else tuple(dim), keepdims=keepdim)
+
+
 def binary(function):
     def compute(a, b=None, other=None, alpha=1, reverse=False):
         b = other if b is None else b
@@ -168,6 +181,9 @@ FUNCTIONS = {
     "softplus": softplus, "embedding": embedding, "sort": sort, "top_k": top_k, "sampling": sampling,
     "quantize": quantize, "dequantize": dequantize, "fake_quantize": fake_quantize, "cast": lambda x, to=None: x,
     "add": binary(np.add), "sub": binary(np.subtract), "mul": binary(np.multiply), "div": binary(np.divide),
+    "sum": reduction(np.sum), "mean": reduction(np.mean), "cumsum": lambda x, dim: x.cumsum(dim),
+    "cat": lambda *parts, dim: np.concatenate(parts, dim), "index_select": lambda x, i, dim: x.take(i, dim),
+    "batch_norm": batch_norm,
     "silu": lambda x: x / (1 + np.exp(-x)), "relu": lambda x: np.maximum(x, 0),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _erf, "sin": np.sin, "cos": np.cos, "abs": np.abs,
@@ -194,6 +210,7 @@ def check(test, cap, tolerance=2e-6):
         for port, got in outputs.items():
             if port < len(results):
                 scale = np.abs(np.where(np.isfinite(results[port]), results[port], 0)).max(initial=0)
+                test.assertEqual(got.shape, np.shape(results[port]), name)
                 np.testing.assert_allclose(got, results[port], rtol=0, atol=tolerance * scale, err_msg="%s %s" % (name, op))
         seen[op] = seen.get(op, 0) + 1
     return seen

@@ -191,6 +191,24 @@ class Operators(CaptureTest):
         self.check(lambda x: (x.argmax(), torch.argmax(x, 1), x.argmax(-1, True), torch.argmax(x, dim=0)), self.x,
                    want={"sampling": 4})  # fmt: skip
 
+    def test_sums_and_pieces(self):
+        x = self.x
+        self.check(lambda x: (x.sum(), x.sum(-1), torch.sum(x, (0, 2), keepdim=True), x.mean(), x.mean(dim=1),
+                              torch.mean(x, -1, True), x.cumsum(-1), torch.cumsum(x, dim=0),
+                              torch.cat([x, x * 2], -1), torch.cat((torch.zeros(0), x)), torch.concat([x, x], dim=1),
+                              torch.index_select(x, 1, torch.tensor([2, 0]))),
+                   x, want={"sum": 3, "mean": 3, "cumsum": 2, "mul": 1, "cat": 3, "index_select": 1})  # fmt: skip
+
+    def test_batch_norm(self):
+        net = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False, eps=0.1)).eval()
+        nn.init.normal_(net[0].running_mean)
+        nn.init.normal_(net[0].weight)
+        self.check(net, self.x, want={"batch_norm": 2}, level="module")
+        mean, variance, w = torch.randn(3), torch.rand(3) + 0.5, torch.randn(3)
+        self.check(lambda x: (F.batch_norm(x, mean, variance, w, w * 1, False, 0.1, 0.2), F.batch_norm(x, mean, variance)),
+                   self.x, want={"batch_norm": 2, "mul": 1})  # fmt: skip
+        self.check(nn.BatchNorm1d(3), self.x, want={}, level="module")  # the batch's own statistics
+
     def test_random_choice_keeps_its_random_numbers(self):
         p = torch.rand(3, 5)
         torch.manual_seed(9)
@@ -224,12 +242,12 @@ class Operators(CaptureTest):
         self.assertEqual(cap.find("(root)/cast.0:out0@0").attributes, {"to": "f16"})
 
     def test_what_is_not_known_keeps_its_name_and_arguments(self):
-        cap = self.captured(Calls(lambda x: (torch.cat([x, x], 1), x.cumsum(-1), torch.where(x > 0, x, -x).clamp(min=0.5))),
+        cap = self.captured(Calls(lambda x: (torch.stack([x, x], 1), x.cumprod(-1), torch.where(x > 0, x, -x).clamp(min=0.5))),
                             self.x, level="operator", full=True)  # fmt: skip
         names = [e.name for e in cap if e.direction == "output" and "/" in e.name]
-        self.assertEqual(names, ["(root)/%s.0" % n for n in ("cat", "cumsum", "neg", "where", "clamp")])
+        self.assertEqual(names, ["(root)/%s.0" % n for n in ("stack", "cumprod", "neg", "where", "clamp")])
         self.assertEqual(cap.find("(root)/clamp.0:out0@0").attributes, {"min": 0.5})
-        self.assertSameTensor(cap.tensor("(root)/cat.0:in1@0"), self.x)
+        self.assertSameTensor(cap.tensor("(root)/stack.0:in1@0"), self.x)
 
     def test_a_whole_model(self):
         cap = self.captured(model(), TOKENS, level="operator", full=True)
