@@ -49,6 +49,7 @@ struct CapResult {
       0;  // elements that are not finite where the truth, rounded to the type, is, or the other way round
   int64_t truth_subnormal = 0,
           subnormal = 0;   // of the truth rounded to the candidate's type, and of the candidate
+  std::string fault_kind;  // "indices", "encoding", or empty
   bool estimated = false;  // S was estimated, or K assumed
 };
 

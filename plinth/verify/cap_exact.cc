@@ -129,6 +129,7 @@ CapResult CheckSteps(const Limit& limit, const ConstTensorRef& r, const ConstTen
   if (codes && !IsFloat8(ElementOf(d))) return CheckBitwise(r, d);
   if (codes && IsFloat8(ElementOf(r)) && !SameElement(r, d)) {
     result.decided = result.broken = true;
+    result.fault_kind = "encoding";
     result.share = kInfinity;
     result.detail = StrCat("encoded as ", info.name, " instead of ", InfoOf(ElementOf(r)).name);
     return result;

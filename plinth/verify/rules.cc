@@ -52,44 +52,61 @@ RuleResult NotApplicable(int number, std::string why) {
   return {.number = number, .state = RuleState::kNotApplicable, .detail = std::move(why)};
 }
 
-// What contradicts between reference and candidate, where `d` compares the two; empty: nothing.
-std::string StructureProblem(const RuleSet& rules, const Difference& d, bool positions,
-                             int64_t subnormal_before, int64_t subnormal_after) {
+struct Problem {
+  std::string text, kind;
+};
+
+// What contradicts between reference and candidate, where `d` compares the two.
+Problem StructureProblem(const RuleSet& rules, const Difference& d, bool positions, int64_t subnormal_before,
+                         int64_t subnormal_after) {
+  if (d.b.canary > 0) return {StrCat(d.b.canary, " elements were never written"), "unwritten"};
   if (positions && d.nan_mismatch > 0) {
-    return StrCat("NaN on one side only at ", d.nan_mismatch, " places, first at ", d.first_mismatch);
+    return {StrCat("NaN on one side only at ", d.nan_mismatch, " places, first at ", d.first_mismatch),
+            "not-finite"};
   }
   if (positions && d.inf_mismatch > 0) {
-    return StrCat("infinities differ at ", d.inf_mismatch, " places, first at ", d.first_mismatch);
+    return {StrCat("infinities differ at ", d.inf_mismatch, " places, first at ", d.first_mismatch),
+            "not-finite"};
   }
-  if (d.b.canary > 0) return StrCat(d.b.canary, " elements were never written");
   if (subnormal_before >= rules.subnormal_least &&
       static_cast<double>(subnormal_after) * rules.subnormal_drop < static_cast<double>(subnormal_before)) {
-    return StrCat("subnormal numbers fell from ", subnormal_before, " to ", subnormal_after,
-                  ": flushed to zero");
+    return {StrCat("subnormal numbers fell from ", subnormal_before, " to ", subnormal_after,
+                   ": flushed to zero"),
+            "subnormals"};
   }
-  return "";
+  return {};
 }
 
-RuleResult JudgeStructure(const RuleSet& rules, const TensorEvidence& e, bool random) {
-  if (!e.structure.empty()) return Broken(1, e.structure);
-  std::string problem;
+Problem FindStructureProblem(const RuleSet& rules, const TensorEvidence& e, bool random) {
+  if (!e.structure.empty()) return {e.structure, e.structure_kind};
   if (random) {
+    // Where the numbers themselves are random, so are the places of what is special.
     const Difference* d = e.incumbent != nullptr ? e.incumbent : e.truth;
-    if (d != nullptr && d->b.canary > 0) problem = StrCat(d->b.canary, " elements were never written");
-  } else if (e.incumbent != nullptr) {
-    problem = StructureProblem(rules, *e.incumbent, true, e.incumbent->a.subnormal, e.incumbent->b.subnormal);
+    return d == nullptr ? Problem{} : StructureProblem(rules, *d, false, 0, 0);
   }
-  if (problem.empty() && !random && e.truth != nullptr) {
-    // The truth is wider: what overflows or is subnormal only once rounded to the candidate's type, the cap
-    // has counted.
-    const bool rounded = e.cap != nullptr && e.cap->decided;
-    problem = StructureProblem(rules, *e.truth, !rounded, rounded ? e.cap->truth_subnormal : 0,
-                               rounded ? e.cap->subnormal : 0);
-    if (problem.empty() && rounded && e.cap->nonfinite > 0) {
-      problem = StrCat(e.cap->nonfinite, " elements are finite on one side only, first at ", e.cap->worst);
-    }
+  if (e.incumbent != nullptr) {
+    const Difference& d = *e.incumbent;
+    if (Problem problem = StructureProblem(rules, d, true, d.a.subnormal, d.b.subnormal);
+        !problem.text.empty())
+      return problem;
   }
-  if (!problem.empty()) return Broken(1, problem);
+  if (e.truth == nullptr) return {};
+  // The truth is wider: what overflows or is subnormal only once rounded to the candidate's type, the cap has
+  // counted.
+  const bool rounded = e.cap != nullptr && e.cap->decided;
+  Problem problem = StructureProblem(rules, *e.truth, !rounded, rounded ? e.cap->truth_subnormal : 0,
+                                     rounded ? e.cap->subnormal : 0);
+  if (problem.text.empty() && rounded && e.cap->nonfinite > 0) {
+    return {StrCat(e.cap->nonfinite, " elements are finite on one side only, first at ", e.cap->worst),
+            "not-finite"};
+  }
+  return problem;
+}
+
+RuleResult JudgeStructure(const RuleSet& rules, const TensorEvidence& e, bool random, std::string* kind) {
+  Problem problem = FindStructureProblem(rules, e, random);
+  *kind = std::move(problem.kind);
+  if (!problem.text.empty()) return Broken(1, std::move(problem.text));
   if (e.incumbent == nullptr && e.truth == nullptr) return Undecided(1, "nothing to compare with");
   return {
       .number = 1, .state = RuleState::kHolds, .detail = "same shape, type and places of NaN and infinities"};
@@ -269,8 +286,9 @@ StatusOr<TensorVerdict> Judge(const RuleSet& rules, const TensorEvidence& e) {
   const LimitKind kind = rule_class->limit(type).kind;
   TensorVerdict v;
   v.rule_class = rule_class->name;
-  v.rules[0] = JudgeStructure(rules, e, kind == LimitKind::kDistribution);
+  v.rules[0] = JudgeStructure(rules, e, kind == LimitKind::kDistribution, &v.fault_kind);
   v.rules[1] = JudgeCap(e);
+  if (v.fault_kind.empty() && e.cap != nullptr && e.cap->broken) v.fault_kind = e.cap->fault_kind;
   const bool decided = e.cap != nullptr && e.cap->decided;
   std::string_view no_more;
   if (decided && kind == LimitKind::kBitwise) no_more = "one right answer: rule 2 says all";
@@ -285,6 +303,10 @@ StatusOr<TensorVerdict> Judge(const RuleSet& rules, const TensorEvidence& e) {
     const NumberType floating = type == NumberType::kInt ? NumberType::kF16 : type;
     v.rules[2] = JudgeIncumbent(rules, e, rules.type(floating), &v.remarks);
     v.rules[3] = JudgeNoise(rules, e);
+    if (v.fault_kind.empty() && !v.remarks.empty()) v.fault_kind = "better";
+    const bool bits = e.band != nullptr && e.band->bitwise;
+    if (v.fault_kind.empty() && bits && v.rules[3].state == RuleState::kBroken)
+      v.fault_kind = "not-repeatable";
   }
   if (e.truth != nullptr && e.incumbent_truth != nullptr && e.truth->nan_mismatch > 0 &&
       e.truth->nan_mismatch == e.incumbent_truth->nan_mismatch) {

@@ -39,7 +39,11 @@ struct TensorVerdict {
   std::string rule_class;  // "G"
   std::string reason;      // why it is no pass; for a pass, what is unproven; else empty
   std::vector<std::string>
-      remarks;         // what is odd and breaks no rule: better than the incumbent, both sides alike wrong
+      remarks;  // what is odd and breaks no rule: better than the incumbent, both sides alike wrong
+  // The kind of fault, where the rules themselves know it: missing, shape, type, not-finite, unwritten,
+  // subnormals, ranks, indices, encoding, not-repeatable, better. Else empty: Diagnose (diagnosis.h) looks
+  // for others.
+  std::string fault_kind;
   std::string from;    // of Worst: which rank and repeat decided
   std::string waiver;  // of ApplyWaivers: who waived it until when, and why; stays a warning
 
@@ -60,7 +64,7 @@ struct TensorEvidence {
   std::string_view class_name;  // instead of op's class, where not empty
   // What broke the structure before numbers could be compared: "missing in OUT", "shape f32[2] instead of
   // f32[3]".
-  std::string structure;
+  std::string structure, structure_kind;        // the kind is a fault_kind
   const Difference* truth = nullptr;            // Differ(r, d)
   const Difference* incumbent_truth = nullptr;  // Differ(r, n)
   const Difference* incumbent = nullptr;        // Differ(n, d)
@@ -80,6 +84,9 @@ struct TensorsToJudge {
   std::string_view op, class_name;
   std::optional<formats::ConstTensorRef> candidate, truth, incumbent;
   const TensorBand* band = nullptr;
+  // What is broken already, as the caller found it (ranks that differ, a name that stands twice), and its
+  // kind.
+  std::string structure, structure_kind;
   std::optional<uint64_t> canary;  // the pattern that outputs were filled with beforehand
   std::string_view arithmetic;     // "tf32" where declared; else empty
   // Of indices that an ordering gave: the values beside them and what was ordered; see OrderedIndices.

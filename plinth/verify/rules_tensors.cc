@@ -25,16 +25,18 @@ bool SameShape(const ConstTensorRef& a, const ConstTensorRef& b) {
 }
 
 // What keeps the candidate from being compared with `other`; a truth may be of a wider type.
-std::string Mismatch(const ConstTensorRef& candidate, const ConstTensorRef& other, bool is_truth) {
+std::string Mismatch(const ConstTensorRef& candidate, const ConstTensorRef& other, bool is_truth,
+                     std::string* kind) {
   const bool types = is_truth || ElementOf(candidate) == ElementOf(other);
   if (types && SameShape(candidate, other)) return "";
+  *kind = types ? "shape" : "type";
   return StrCat(TypeAndShape(candidate), " instead of ", TypeAndShape(other));
 }
 
 struct Comparisons {
   JudgedTensor judged;
   std::optional<CapResult> cap;
-  std::string structure;
+  std::string structure, structure_kind;
 };
 
 Status CompareAll(const RuleSet& rules, const RuleClass& rule_class, const TensorsToJudge& t, NumberType type,
@@ -43,8 +45,9 @@ Status CompareAll(const RuleSet& rules, const RuleClass& rule_class, const Tenso
   DifferOptions options;
   options.canary = t.canary;
   options.threads = t.threads;
-  if (t.incumbent.has_value()) out->structure = Mismatch(d, *t.incumbent, false);
-  if (t.truth.has_value() && out->structure.empty()) out->structure = Mismatch(d, *t.truth, true);
+  if (t.incumbent.has_value()) out->structure = Mismatch(d, *t.incumbent, false, &out->structure_kind);
+  if (t.truth.has_value() && out->structure.empty())
+    out->structure = Mismatch(d, *t.truth, true, &out->structure_kind);
   if (!out->structure.empty()) return absl::OkStatus();
   if (t.truth.has_value()) {
     PLINTH_ASSIGN_OR_RETURN(out->judged.truth, Differ(*t.truth, d, options));
@@ -70,6 +73,7 @@ Status CompareAll(const RuleSet& rules, const RuleClass& rule_class, const Tenso
   // Equal values may stand in any order.
   const std::string problem = OrderProblem({d, *reference, t.order_values, t.order_input});
   out->cap->broken = !problem.empty();
+  out->cap->fault_kind = problem.empty() ? "" : "indices";
   out->cap->share = problem.empty() ? 0 : std::numeric_limits<double>::infinity();
   out->cap->detail = problem.empty() ? "the same indices but for the order of equal values" : problem;
   return absl::OkStatus();
@@ -170,10 +174,12 @@ class OrderCheck {
 }  // namespace
 
 StatusOr<JudgedTensor> JudgeTensors(const RuleSet& rules, const TensorsToJudge& t) {
-  TensorEvidence e{.op = t.op, .class_name = t.class_name, .structure = "", .band = t.band};
+  TensorEvidence e{
+      .op = t.op, .class_name = t.class_name, .structure = "", .structure_kind = "", .band = t.band};
   Comparisons c;
   if (!t.candidate.has_value()) {
     e.structure = "missing in the candidate";
+    e.structure_kind = "missing";
   } else {
     const std::string_view dtype = t.arithmetic.empty() ? InfoOf(ElementOf(*t.candidate)).name : t.arithmetic;
     e.type = NumberTypeOf(dtype);
@@ -183,7 +189,8 @@ StatusOr<JudgedTensor> JudgeTensors(const RuleSet& rules, const TensorsToJudge& 
     }
     const RuleClass* rule_class = t.class_name.empty() ? &rules.ClassOf(t.op) : rules.Find(t.class_name);
     if (rule_class != nullptr) PLINTH_RETURN_IF_ERROR(CompareAll(rules, *rule_class, t, *e.type, &c));
-    e.structure = c.structure;
+    e.structure = t.structure.empty() ? c.structure : t.structure;
+    e.structure_kind = t.structure.empty() ? c.structure_kind : t.structure_kind;
   }
   if (c.judged.truth.has_value()) {
     e.truth = &*c.judged.truth;
