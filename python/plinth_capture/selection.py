@@ -18,7 +18,7 @@ def _ancestors(path: str) -> List[str]:
 
 
 class Selection:
-    """What to record: by a plan where it lists records, else everything of the level.
+    """What to record: by a plan where it lists records, which then alone decides, else everything of the level.
 
     Args:
       plan: see plan.py.
@@ -28,14 +28,14 @@ class Selection:
     """
 
     def __init__(self, plan: Optional[Plan], level: str, full: Union[bool, Sequence[str]], statistics: bool):
-        patterns = ["*"] if full is True else list(full or ())
-        self._full = [Record(p, "full") for p in patterns]
-        self._records: Tuple[Record, ...] = plan.records if plan is not None else ()
-        self._base = STATISTICS if statistics and not self._records else NOTHING
-        self._level = level
-        self.operators = level == "operator" or any(
-            r.operators or "/" in r.name or "*" in r.name for r in self._records
-        ) or (not self._records and any("/" in p for p in patterns))
+        if plan is not None and plan.records:
+            self._records = plan.records
+            self._base, self._level = NOTHING, "module"
+        else:
+            patterns = ["*"] if full is True else list(full or ())
+            self._records = tuple(Record(p, "full") for p in patterns)
+            self._base, self._level = STATISTICS if statistics else NOTHING, level
+        self.operators = self._level == "operator" or any(r.operators or "/" in r.name for r in self._records)
         self._known: Dict[Tuple[str, str, str, bool], int] = {}
 
     def module(self, name: str, base: str, direction: str, is_operator: bool) -> int:
@@ -47,7 +47,7 @@ class Selection:
 
     def _decide_module(self, name, base, direction, is_operator) -> int:
         best = self._base
-        for record in self._full + list(self._records):
+        for record in self._records:
             named = matches(record.name, name) or matches(record.name, base)
             if not named and record.operators and is_operator:
                 named = self._inside(record, base)
@@ -68,7 +68,7 @@ class Selection:
     def _decide_operator(self, path, base, operator, direction) -> int:
         best = self._base if self._level == "operator" else NOTHING
         names = ("%s/%s" % (path, operator), "%s/%s" % (base, operator))
-        for record in self._full + list(self._records):
+        for record in self._records:
             # A pattern for modules, such as "*", means operators only where operators are asked for.
             wanted = self._level == "operator" or record.operators or "/" in record.name
             named = wanted and any(matches(record.name, n) for n in names)

@@ -51,7 +51,8 @@ class Capture:
       model: the torch module whose submodules are named; wrappers such as DistributedDataParallel are looked through.
       out: the folder to write, which must not exist; "{repeat}" in it stands for `repeat`. With several ranks each
         writes out/rank-NNNNN.
-      plan: file, dictionary or Plan of what to record (see plan.py); what it lists replaces `level`.
+      plan: file, dictionary or Plan of what to record (see plan.py); where it lists records, `level`, `full` and
+        `statistics` do not count.
       level: "module": inputs and outputs of every module. "operator": those of functional operators too.
       full: patterns of names (`*` is anything) whose tensors are written in full; True: all.
       statistics: record the statistics of everything else.

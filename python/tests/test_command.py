@@ -13,6 +13,7 @@ import torch
 import torch.nn as nn
 
 import plinth_capture as pc
+import recompute
 from fixture import TOKENS, CaptureTest, model
 from plinth_capture import references, session
 from plinth_capture.__main__ import main
@@ -117,6 +118,18 @@ class Run(Command):
             self.assertEqual(got, code, err)
             self.assertIn(text, err)
             self.assertFalse([f for f in os.listdir(self.folder) if "cap" in f], arguments)
+
+    def test_the_example_of_the_readme(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(pc.__file__)), "..", "README.md")) as file:
+            text = file.read()
+        self.write("example.py", text.split("```python\n")[1].split("```")[0])
+        self.assertIn("run example.py --out cap --level operator --full '*'\n", text)
+        code, _, err = self.in_process("run", "example.py", "--out", "cap", "--level", "operator", "--full", "*")
+        self.assertEqual((code, err), (0, ""))
+        cap = pc.read(self.path("cap"))
+        self.assertEqual(recompute.check(self, cap, 4e-6),
+                         {"embedding": 1, "layer_norm": 4, "linear": 17, "matmul": 8, "div": 4, "softmax": 4, "add": 8,
+                          "gelu": 4})  # fmt: skip
 
     def test_show(self):
         self.captured(model(), TOKENS)

@@ -140,6 +140,10 @@ class Selecting(CaptureTest):
         pattern = self.taken({"name": "*/softmax.*", "direction": ["output"]}, name="two")
         self.assertEqual([e.key for e in pattern], ["layers.0/softmax.0:out0@0", "layers.1/softmax.0:out0@0"])
 
+    def test_a_plan_that_lists_records_alone_decides(self):
+        cap = self.taken({"name": "head", "direction": ["output"]}, level="operator", full=True)
+        self.assertEqual([(e.key, e.tensor) for e in cap], [("head:out0@0", None)])
+
     def test_a_plan_for_modules_takes_no_operators(self):
         self.assertFalse([e for e in self.taken({"name": "*"}) if "/" in e.name])
 
