@@ -45,7 +45,7 @@ def register_module(
 
     Args:
       kind: the class, or its name.
-      op: the operator's name in captures; a name of Plinth's (docs/captures.md) makes it recomputable, another one
+      op: the operator's name in captures; a name of Plinth's (docs/operators.md) makes it recomputable, another one
         is for a reference of your own.
       inputs: how many tensor arguments of `forward` are ports 0, 1, ...
       weights: names of the module's tensors that are the ports behind them.

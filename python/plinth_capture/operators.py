@@ -14,7 +14,7 @@ def operator(op: str, inputs: Optional[Sequence[str]] = None) -> Callable:
     """Decorates a function of tensors: where a capture records operators, each call is an entry `PATH/op.N`.
 
     Tensor arguments are its inputs, other arguments its attributes; torch functions inside are not recorded apart.
-    A name of Plinth's (docs/captures.md, "Operator attributes") makes it recomputable; for another one give a
+    A name of Plinth's (docs/operators.md) makes it recomputable; for another one give a
     reference (`plinth_capture.reference`).
 
     Args:

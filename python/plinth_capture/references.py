@@ -54,6 +54,7 @@ class _Value:
     """An output on its way to the file, as the writer takes it."""
 
     layout = ""
+    on_host = True
 
     def __init__(self, array: np.ndarray):
         kind = array.dtype.kind

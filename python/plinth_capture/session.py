@@ -66,7 +66,8 @@ class Capture:
       forced_by: a capture; each recorded module gets its inputs, and what follows gets its outputs (local errors).
       replace: {module: capture}; like a plan's.
       steps: "forward": each call of the model itself is a step, also `cap.step()`; "manual": `cap.step()` alone.
-      digest: "full": sha256 of tensors that are written; "all": also of those of which statistics are kept.
+      digest: which tensors get a sha256. "full": those that are written; "auto": also those whose bytes are in the
+        host's memory; "all": every one, also where that needs a transfer.
       queue_bytes: bound on values that wait to be written; beyond it the run waits.
       shard_bytes: size beyond which another tensor file is begun.
 
@@ -93,7 +94,7 @@ class Capture:
         forced_by: Optional[Union[str, os.PathLike]] = None,
         replace: Optional[Dict[str, str]] = None,
         steps: str = "forward",
-        digest: str = "full",
+        digest: str = "auto",
         queue_bytes: int = 1 << 30,
         shard_bytes: int = 1 << 31,
     ):
@@ -104,8 +105,8 @@ class Capture:
         self._level = given(level, "level", "module")
         if self._level not in ("module", "operator"):
             raise CaptureError('level is %r; "module" or "operator" is right' % (self._level,))
-        if steps not in ("forward", "manual") or digest not in ("full", "all"):
-            raise CaptureError('steps is "forward" or "manual", digest is "full" or "all"')
+        if steps not in ("forward", "manual") or digest not in ("auto", "full", "all"):
+            raise CaptureError('steps is "forward" or "manual", digest is "auto", "full" or "all"')
         self._steps, self._digest = steps, digest
         self.repeat = int(given(repeat, "repeat", 0))
         self._seed = int(given(seed, "seed", 0))
@@ -143,7 +144,7 @@ class Capture:
             raise CaptureError("a Capture serves one block; make another one")
         substitutes = Substitutes(self._plan, self.rank)
         selection = Selection(self._plan, self._level, self._full, self._statistics)
-        self._writer = CaptureWriter(self.folder, *self._sizes, digest_all=self._digest == "all")
+        self._writer = CaptureWriter(self.folder, *self._sizes, digest=self._digest)
         self._recorder = Recorder(self._writer, selection, substitutes, self._steps == "forward")
         try:
             self._hook()

@@ -34,6 +34,11 @@ class Snapshot:
         return count
 
     @property
+    def on_host(self) -> bool:
+        """Whether the bytes are here already, so that their digest costs no transfer."""
+        return self._bits is not None
+
+    @property
     def held_bytes(self) -> int:
         """Memory that this holds until it is written."""
         held = 0 if self._bits is None and self._copy is None else self.count * TYPES[self.name].size

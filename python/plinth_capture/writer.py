@@ -30,9 +30,9 @@ class CaptureWriter:
     further values are dropped, so that the model's run goes on.
     """
 
-    def __init__(self, folder: str, queue_bytes: int = 1 << 30, shard_bytes: int = 1 << 31, digest_all: bool = False):
+    def __init__(self, folder: str, queue_bytes: int = 1 << 30, shard_bytes: int = 1 << 31, digest: str = "auto"):
         self.folder = os.path.abspath(folder)
-        self._digest_all = digest_all
+        self._digest = digest
         if os.path.lexists(self.folder):
             raise errors.CaptureError("%s: exists; give a folder that does not, or remove it" % self.folder)
         parent, base = os.path.split(self.folder)
@@ -96,7 +96,7 @@ class CaptureWriter:
         line = {"index": len(self._entries)}
         line.update({k: entry[k] for k in ("name", "op", "direction", "port", "step")})
         line.update(shape=list(value.shape), dtype=value.name, stats=value.stats(), tensor=None, digest="")
-        if full or self._digest_all:
+        if full or self._digest == "all" or (self._digest == "auto" and value.on_host):
             bits = value.bits()
             line["digest"] = hashlib.sha256(memoryview(bits).cast("B") if bits.size else b"").hexdigest()
             if full:

@@ -44,7 +44,10 @@ class Entries(CaptureTest):
         full = {e.name for e in cap if e.tensor is not None}
         self.assertEqual(full, {"layers.0.q", "layers.1.q", "head"})
         self.assertIsNone(cap.tensor("layers.0:out0@0"))
-        self.assertEqual(cap.find("layers.0:out0@0").digest, "")
+        want = self.captured(model(), TOKENS, name="all", full=True).find("layers.0:out0@0").digest
+        self.assertEqual((len(want), cap.find("layers.0:out0@0").digest), (64, want))
+        less = self.captured(model(), TOKENS, name="less", full=["head"], digest="full")
+        self.assertEqual({e.name for e in less if e.digest}, {"head"})
         # Weights are inputs only where they are written.
         self.assertIsNone(cap.find("layers.0.kv:in1@0"))
         only = self.captured(model(), TOKENS, name="only", full="head", statistics=False)
