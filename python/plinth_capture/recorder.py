@@ -240,7 +240,8 @@ class Recorder:
         if self.error is not None:
             return
         try:
-            self.writer.put(entry, take(tensor, level == FULL, cast_to), level == FULL)
+            full = level == FULL
+            self.writer.put(entry, take(tensor, full or self.writer.digests_all, cast_to), full)
             self.recorded += 1
         except Unrecordable as reason:
             self.notes["%s was not recorded" % reason] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -35,10 +36,10 @@ class CaptureWriter:
         self._digest = digest
         if os.path.lexists(self.folder):
             raise errors.CaptureError("%s: exists; give a folder that does not, or remove it" % self.folder)
-        parent, base = os.path.split(self.folder)
-        os.makedirs(parent, exist_ok=True)
-        self._place = os.path.join(parent, ".%s.partial-%d" % (base, os.getpid()))
-        os.mkdir(self._place)
+        try:
+            self._place = _make_place(*os.path.split(self.folder))
+        except OSError as error:
+            raise errors.CaptureError("%s: cannot be made: %s" % (self.folder, error)) from error
         self._queue_bytes = queue_bytes
         self._shard_bytes = shard_bytes
         self._entries: List[Dict[str, Any]] = []
@@ -52,6 +53,11 @@ class CaptureWriter:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="plinth_capture", daemon=True)
         self._thread.start()
+
+    @property
+    def digests_all(self) -> bool:
+        """Whether also the bytes of values that are not written are needed."""
+        return self._digest == "all"
 
     @property
     def failed(self) -> bool:
@@ -183,6 +189,19 @@ class CaptureWriter:
         for shard in self._shards:
             shard.abandon()
         shutil.rmtree(self._place, ignore_errors=True)
+
+
+def _make_place(parent: str, base: str) -> str:
+    """A new folder beside the final one; of another name than any that a killed run left behind."""
+    os.makedirs(parent, exist_ok=True)
+    for number in itertools.count():
+        place = os.path.join(parent, ".%s.partial-%d-%d" % (base, os.getpid(), number))
+        try:
+            os.mkdir(place)
+            return place
+        except FileExistsError:
+            continue
+    raise AssertionError("the numbers do not end")
 
 
 def _write_capture(file, capture) -> None:

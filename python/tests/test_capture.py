@@ -367,6 +367,17 @@ class Failure(CaptureTest):
             with pc.Capture(model(), out=self.path("cap")):
                 self.fail("the block ran")
 
+    def test_a_folder_that_cannot_be_made_is_refused_before_the_run(self):
+        with open(self.path("file"), "w"):
+            pass
+        with self.assertRaisesRegex(pc.CaptureError, "file/cap: cannot be made: .*(Not a directory|File exists)"):
+            with pc.Capture(model(), out=self.path("file/cap")):
+                self.fail("the block ran")
+
+    def test_what_a_killed_run_left_does_not_matter(self):
+        os.mkdir(self.path(".cap.partial-%d-0" % os.getpid()))
+        self.captured(model(), TOKENS)
+
     def test_nothing_recorded_is_an_error(self):
         with self.assertRaisesRegex(pc.CaptureError, "nothing was recorded"):
             with pc.Capture(model(), out=self.path("cap")):

@@ -75,6 +75,20 @@ class Program(CaptureTest):
         code, report = self.plinth("replay", "cap", "--truth", "truth")
         self.assertEqual((code, report.summary["passed"], report.summary["unproven"]), (0, 1, 0))
 
+    def test_captures_are_compared(self):
+        known = subprocess.run([PROGRAM, "--help"], stdout=subprocess.PIPE, universal_newlines=True).stdout
+        if "compare" not in known:
+            self.skipTest("the program has no command compare yet")
+        self.captured(model(), TOKENS, name="a", level="operator", full=True)
+        net = model()
+        net.layers[1].down.register_forward_hook(lambda module, args, out: out + 0.01)
+        self.captured(net, TOKENS, name="b", level="operator", full=True)
+        code, report = self.plinth("compare", "a", "a")
+        self.assertEqual((code, report.summary["failed"], report.summary["verdict"]), (0, 0, "pass"))
+        code, report = self.plinth("compare", "a", "b")
+        self.assertEqual(code, 1)
+        self.assertIn("layers.1.down", report.summary["first_failed"])
+
     def test_the_environment_is_plinths(self):
         cap = self.captured(model(), TOKENS)
         self.assertEqual(cap.environment["schema"], "plinth.environment/1")

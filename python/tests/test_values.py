@@ -12,8 +12,10 @@ import torch
 from fixture import CaptureTest
 from plinth_capture import safetensors_file as st
 from plinth_capture.element_types import TYPES, name_of_torch, to_numpy, value_table
-from plinth_capture.snapshot import take
+from plinth_capture.reading import read
+from plinth_capture.snapshot import Snapshot, take
 from plinth_capture.tensor_stats import FIELDS, stats_from_device, stats_of_bits, stats_on_device
+from plinth_capture.writer import CaptureWriter
 
 
 class ElementTypes(CaptureTest):
@@ -152,6 +154,32 @@ class Statistics(CaptureTest):
             bits = np.array([0, 1, np.iinfo(TYPES[name].bits).max], TYPES[name].bits)
             got = stats_of_bits(bits, name)
             self.assertEqual((got["zero"], got["max"]), (1, float(np.iinfo(TYPES[name].bits).max)))
+
+
+class OnDevice(CaptureTest):
+    """The way of a value on an accelerator: statistics are reduced there, bytes are fetched by the writer."""
+
+    def snapshot(self, tensor, full):
+        value = Snapshot(name_of_torch(tensor.dtype), tuple(tensor.shape))
+        value._rows = stats_on_device(tensor)
+        value._copy = tensor.clone() if full else None
+        return value
+
+    def test_both_ways_give_one_entry(self):
+        tensor = torch.linspace(-2, 3, 70).reshape(7, 10).to(torch.bfloat16)
+        for full in (True, False):
+            writer = CaptureWriter(self.path("cap-%s" % full))
+            entry = {"name": "a", "op": "module", "direction": "output", "port": 0, "step": 0}
+            writer.put(entry, take(tensor, full), full)
+            writer.put(dict(entry, port=1), self.snapshot(tensor, full), full)
+            writer.finish({}, {})
+            host, device = read(self.path("cap-%s" % full)).entries
+            for field in ("count", "finite", "zero", "min", "max"):
+                self.assertEqual(host.stats[field], device.stats[field])
+            for field in ("mean", "std", "l2"):
+                self.assertAlmostEqual(host.stats[field], device.stats[field], places=13)
+            self.assertEqual(host.tensor, device.tensor)
+            self.assertEqual(device.digest, host.digest if full else "")
 
 
 class Files(CaptureTest):
