@@ -98,6 +98,7 @@ void AddMetrics(Program& program);
 void AddVerify(Program& program);
 void AddReplay(Program& program);
 void AddBench(Program& program);
+void AddCompare(Program& program);
 void AddEnv(Program& program);
 
 }  // namespace plinth::app

@@ -63,6 +63,7 @@ int Main(int argc, char** argv) {
   AddVerify(program);
   AddReplay(program);
   AddMetrics(program);
+  AddCompare(program);
   AddBench(program);
   AddEnv(program);
   try {

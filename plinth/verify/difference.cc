@@ -56,39 +56,6 @@ struct Worker {
   }
 };
 
-// Copies elements [begin, begin + count) of a view to `out` in row-major order.
-void Gather(const StridedRef& ref, int64_t bytes, int64_t begin, int64_t count, std::byte* out) {
-  const auto rank = ref.dims.size();
-  std::vector<int64_t> index(rank);
-  int64_t rest = begin, at = ref.offset;
-  for (size_t k = rank; k-- > 0;) {
-    index[k] = rest % ref.dims[k];
-    rest /= ref.dims[k];
-    at += index[k] * ref.strides[k];
-  }
-  const size_t last = rank - 1;
-  while (count > 0) {
-    const int64_t run = std::min(count, ref.dims[last] - index[last]);
-    const std::byte* from = ref.tensor.data + at * bytes;
-    if (ref.strides[last] == 1) {
-      std::memcpy(out, from, static_cast<size_t>(run * bytes));
-    } else {
-      for (int64_t i = 0; i < run; ++i) {
-        std::memcpy(out + i * bytes, from + i * ref.strides[last] * bytes, static_cast<size_t>(bytes));
-      }
-    }
-    out += run * bytes;
-    count -= run;
-    index[last] += run;
-    at += run * ref.strides[last];
-    for (size_t k = last; k > 0 && index[k] == ref.dims[k]; --k) {
-      at += ref.strides[k - 1] - index[k] * ref.strides[k];
-      index[k] = 0;
-      ++index[k - 1];
-    }
-  }
-}
-
 int64_t OffsetOf(const StridedRef& ref, int64_t index) {
   int64_t at = ref.offset;
   for (size_t k = ref.dims.size(); k-- > 0;) {
@@ -198,7 +165,7 @@ class Run {
                                 std::vector<std::byte>* gathered) {
     if (ref.dense()) return ref.tensor.data + (ref.offset + piece.begin) * bytes;
     gathered->resize(static_cast<size_t>(kPieceElements * bytes));
-    Gather(ref, bytes, piece.begin, piece.count, gathered->data());
+    CopyElements(ref, piece.begin, piece.count, gathered->data());
     return gathered->data();
   }
 
@@ -489,6 +456,39 @@ bool StridedRef::dense() const {
     stride *= dims[k];
   }
   return true;
+}
+
+void CopyElements(const StridedRef& ref, int64_t begin, int64_t count, std::byte* out) {
+  const int64_t bytes = SizeOf(ref.tensor.dtype);
+  const auto rank = ref.dims.size();
+  std::vector<int64_t> index(rank);
+  int64_t rest = begin, at = ref.offset;
+  for (size_t k = rank; k-- > 0;) {
+    index[k] = rest % ref.dims[k];
+    rest /= ref.dims[k];
+    at += index[k] * ref.strides[k];
+  }
+  const size_t last = rank - 1;
+  while (count > 0) {
+    const int64_t run = std::min(count, ref.dims[last] - index[last]);
+    const std::byte* from = ref.tensor.data + at * bytes;
+    if (ref.strides[last] == 1) {
+      std::memcpy(out, from, static_cast<size_t>(run * bytes));
+    } else {
+      for (int64_t i = 0; i < run; ++i) {
+        std::memcpy(out + i * bytes, from + i * ref.strides[last] * bytes, static_cast<size_t>(bytes));
+      }
+    }
+    out += run * bytes;
+    count -= run;
+    index[last] += run;
+    at += run * ref.strides[last];
+    for (size_t k = last; k > 0 && index[k] == ref.dims[k]; --k) {
+      at += ref.strides[k - 1] - index[k] * ref.strides[k];
+      index[k] = 0;
+      ++index[k - 1];
+    }
+  }
 }
 
 StatusOr<Difference> Differ(const StridedRef& a, const StridedRef& b, const DifferOptions& options) {

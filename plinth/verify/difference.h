@@ -73,6 +73,9 @@ struct StridedRef {
   bool dense() const;  // the same bytes in the same order, none left out
 };
 
+// Copies elements [begin, begin + count) of a view to `out` in row-major order.
+void CopyElements(const StridedRef& ref, int64_t begin, int64_t count, std::byte* out);
+
 struct Closeness {
   double atol = 0, rtol = 0;
 };

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 
-// Vectors wider than a level's registers are split by the compiler; nothing here crosses a function call.
+// Vectors cross no call of a function that is not inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define PLINTH_INLINE inline __attribute__((always_inline))
@@ -14,16 +14,27 @@
 namespace plinth::verify::PLINTH_KERNEL_LEVEL {
 namespace {
 
-using Bytes64 = uint8_t __attribute__((vector_size(64)));
-using Words16 = uint32_t __attribute__((vector_size(64)));
-using Ints16 = int32_t __attribute__((vector_size(64)));
-using Floats16 = float __attribute__((vector_size(64)));
-using Reals8 = double __attribute__((vector_size(64)));
-using Longs8 = int64_t __attribute__((vector_size(64)));
-using Shorts16 = uint16_t __attribute__((vector_size(32)));
-using Shorts8 = uint16_t __attribute__((vector_size(16)));
-using Words8 = uint32_t __attribute__((vector_size(32)));
-using Floats8 = float __attribute__((vector_size(32)));
+#if defined(__AVX512F__)
+constexpr int kVector = 64;  // bytes of this level's registers
+#elif defined(__AVX2__)
+constexpr int kVector = 32;
+#else
+constexpr int kVector = 16;
+#endif
+constexpr int kWords = kVector / 4;  // 32-bit numbers in a register
+constexpr int kReals = kVector / 8;  // doubles in a register
+constexpr int kSums = 8;             // sums run over every eighth element, whatever the level
+
+using Bytes = uint8_t __attribute__((vector_size(kVector)));
+using Words = uint32_t __attribute__((vector_size(kVector)));
+using Ints = int32_t __attribute__((vector_size(kVector)));
+using Floats = float __attribute__((vector_size(kVector)));
+using Reals = double __attribute__((vector_size(kVector)));
+using Longs = int64_t __attribute__((vector_size(kVector)));
+using HalfShorts = uint16_t __attribute__((vector_size(kVector / 2)));
+using QuarterShorts = uint16_t __attribute__((vector_size(kVector / 4)));
+using HalfWords = uint32_t __attribute__((vector_size(kVector / 2)));
+using HalfFloats = float __attribute__((vector_size(kVector / 2)));
 
 template <typename V>
 PLINTH_INLINE V Load(const void* from) {
@@ -37,11 +48,13 @@ PLINTH_INLINE V Larger(V x, V y) {
   return x > y ? x : y;
 }
 template <>
-PLINTH_INLINE Reals8 Larger(Reals8 x, Reals8 y) {
+PLINTH_INLINE Reals Larger(Reals x, Reals y) {
 #if defined(__AVX512F__)
   return _mm512_max_pd(x, y);
+#elif defined(__AVX2__)
+  return _mm256_max_pd(x, y);
 #else
-  return x > y ? x : y;
+  return _mm_max_pd(x, y);
 #endif
 }
 template <typename V>
@@ -50,31 +63,20 @@ PLINTH_INLINE V Smaller(V x, V y) {
 }
 
 // Bit i of the result: whether x[i] > y[i].
-PLINTH_INLINE unsigned Above(Reals8 x, Reals8 y) {
+PLINTH_INLINE unsigned Above(Reals x, Reals y) {
 #if defined(__AVX512F__)
   return _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ);
-#elif defined(__AVX__)
-  __m256d p[2], q[2];
-  __builtin_memcpy(p, &x, 64);
-  __builtin_memcpy(q, &y, 64);
-  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(p[0], q[0], _CMP_GT_OQ))) |
-         static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(p[1], q[1], _CMP_GT_OQ))) << 4;
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(x, y, _CMP_GT_OQ)));
 #else
-  __m128d p[4], q[4];
-  __builtin_memcpy(p, &x, 64);
-  __builtin_memcpy(q, &y, 64);
-  unsigned mask = 0;
-  for (int i = 0; i < 4; ++i) {
-    mask |= static_cast<unsigned>(_mm_movemask_pd(_mm_cmpgt_pd(p[i], q[i]))) << (2 * i);
-  }
-  return mask;
+  return static_cast<unsigned>(_mm_movemask_pd(_mm_cmpgt_pd(x, y)));
 #endif
 }
 
-PLINTH_INLINE Reals8 Magnitude(Reals8 x) {
-  return reinterpret_cast<Reals8>(reinterpret_cast<Longs8>(x) & INT64_MAX);
+PLINTH_INLINE Reals Magnitude(Reals x) {
+  return reinterpret_cast<Reals>(reinterpret_cast<Longs>(x) & INT64_MAX);
 }
-PLINTH_INLINE double Sum(Reals8 v) {
+PLINTH_INLINE double Sum(const double* v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
@@ -99,9 +101,9 @@ struct F32 {
   static constexpr int kBytes = 4;
   static constexpr int kSign = 31;
   static constexpr uint32_t kInfinity = 0x7f800000, kNormal = 0x00800000;
-  static PLINTH_INLINE Words16 Bits(const std::byte* p) { return Load<Words16>(p); }
-  static PLINTH_INLINE Reals8 Values(const std::byte* p) {
-    return __builtin_convertvector(Load<Floats8>(p), Reals8);
+  static PLINTH_INLINE Words Bits(const std::byte* p) { return Load<Words>(p); }
+  static PLINTH_INLINE Reals Values(const std::byte* p) {
+    return __builtin_convertvector(Load<HalfFloats>(p), Reals);
   }
   static double Value(uint32_t bits) {
     float f;
@@ -113,12 +115,12 @@ struct BF16 {
   static constexpr int kBytes = 2;
   static constexpr int kSign = 15;
   static constexpr uint32_t kInfinity = 0x7f80, kNormal = 0x0080;
-  static PLINTH_INLINE Words16 Bits(const std::byte* p) {
-    return __builtin_convertvector(Load<Shorts16>(p), Words16);
+  static PLINTH_INLINE Words Bits(const std::byte* p) {
+    return __builtin_convertvector(Load<HalfShorts>(p), Words);
   }
-  static PLINTH_INLINE Reals8 Values(const std::byte* p) {
-    const Words8 wide = __builtin_convertvector(Load<Shorts8>(p), Words8) << 16;
-    return __builtin_convertvector(reinterpret_cast<Floats8>(wide), Reals8);
+  static PLINTH_INLINE Reals Values(const std::byte* p) {
+    const HalfWords wide = __builtin_convertvector(Load<QuarterShorts>(p), HalfWords) << 16;
+    return __builtin_convertvector(reinterpret_cast<HalfFloats>(wide), Reals);
   }
   static double Value(uint32_t bits) { return F32::Value(bits << 16); }
 };
@@ -126,12 +128,12 @@ struct F16 {
   static constexpr int kBytes = 2;
   static constexpr int kSign = 15;
   static constexpr uint32_t kInfinity = 0x7c00, kNormal = 0x0400;
-  static PLINTH_INLINE Words16 Bits(const std::byte* p) { return BF16::Bits(p); }
-  static PLINTH_INLINE Reals8 Values(const std::byte* p) {
-    const Words8 h = __builtin_convertvector(Load<Shorts8>(p), Words8);
+  static PLINTH_INLINE Words Bits(const std::byte* p) { return BF16::Bits(p); }
+  static PLINTH_INLINE Reals Values(const std::byte* p) {
+    const HalfWords h = __builtin_convertvector(Load<QuarterShorts>(p), HalfWords);
     // Exponent and fraction in a float's places are the number times 2^-112, subnormals included.
-    const Words8 bits = (h & 0x8000) << 16 | (h & 0x7fff) << 13;
-    return __builtin_convertvector(reinterpret_cast<Floats8>(bits), Reals8) * 0x1p112;
+    const HalfWords bits = (h & 0x8000) << 16 | (h & 0x7fff) << 13;
+    return __builtin_convertvector(reinterpret_cast<HalfFloats>(bits), Reals) * 0x1p112;
   }
   static double Value(uint32_t h) { return F32::Value((h & 0x8000) << 16 | (h & 0x7fff) << 13) * 0x1p112; }
 };
@@ -267,55 +269,63 @@ Element1 Byte(const std::byte* p, int fraction_bits, int bias, bool fnuz, bool i
   return Signed(negative ? -value : value, magnitude, negative, uint64_t{1} << fraction_bits);
 }
 
-Element1 Read(Element type, const std::byte* p) {
+template <typename One>
+PLINTH_INLINE void Each(const std::byte* p, int64_t n, int bytes, Element1* out, One one) {
+  for (int64_t i = 0; i < n; ++i) out[i] = one(p + i * bytes);
+}
+
+void ReadBlock(Element type, const std::byte* p, int64_t n, Element1* out) {
   switch (type) {
-    case Element::kF64: {
-      const double value = At<double>(p);
-      return Signed(value, BitsOf(value) & INT64_MAX, BitsOf(value) >> 63 != 0, uint64_t{1} << 52);
-    }
+    case Element::kF64:
+      return Each(p, n, 8, out, [](const std::byte* q) {
+        const double value = At<double>(q);
+        return Signed(value, BitsOf(value) & INT64_MAX, BitsOf(value) >> 63 != 0, uint64_t{1} << 52);
+      });
     case Element::kF32:
-      return Short<F32>(p);
+      return Each(p, n, 4, out, [](const std::byte* q) { return Short<F32>(q); });
     case Element::kF16:
-      return Short<F16>(p);
+      return Each(p, n, 2, out, [](const std::byte* q) { return Short<F16>(q); });
     case Element::kBF16:
-      return Short<BF16>(p);
+      return Each(p, n, 2, out, [](const std::byte* q) { return Short<BF16>(q); });
     case Element::kI64:
-      return Whole<int64_t>(p);
+      return Each(p, n, 8, out, [](const std::byte* q) { return Whole<int64_t>(q); });
     case Element::kI32:
-      return Whole<int32_t>(p);
+      return Each(p, n, 4, out, [](const std::byte* q) { return Whole<int32_t>(q); });
     case Element::kI16:
-      return Whole<int16_t>(p);
+      return Each(p, n, 2, out, [](const std::byte* q) { return Whole<int16_t>(q); });
     case Element::kI8:
-      return Whole<int8_t>(p);
+      return Each(p, n, 1, out, [](const std::byte* q) { return Whole<int8_t>(q); });
     case Element::kU8:
-      return Whole<uint8_t>(p);
-    case Element::kBool: {
-      const int64_t flag = At<uint8_t>(p) != 0 ? 1 : 0;
-      return {static_cast<double>(flag), flag, false};
-    }
+      return Each(p, n, 1, out, [](const std::byte* q) { return Whole<uint8_t>(q); });
+    case Element::kBool:
+      return Each(p, n, 1, out, [](const std::byte* q) {
+        const int64_t flag = At<uint8_t>(q) != 0 ? 1 : 0;
+        return Element1{static_cast<double>(flag), flag, false};
+      });
     case Element::kU16:
-      return Whole<uint16_t>(p);
+      return Each(p, n, 2, out, [](const std::byte* q) { return Whole<uint16_t>(q); });
     case Element::kU32:
-      return Whole<uint32_t>(p);
-    case Element::kU64: {
-      const auto value = At<uint64_t>(p);
-      return {static_cast<double>(value), static_cast<int64_t>(value ^ uint64_t{1} << 63), false};
-    }
+      return Each(p, n, 4, out, [](const std::byte* q) { return Whole<uint32_t>(q); });
+    case Element::kU64:
+      return Each(p, n, 8, out, [](const std::byte* q) {
+        const auto value = At<uint64_t>(q);
+        return Element1{static_cast<double>(value), static_cast<int64_t>(value ^ uint64_t{1} << 63), false};
+      });
     case Element::kF8E4M3:
-      return Byte(p, 3, 7, false, false);
+      return Each(p, n, 1, out, [](const std::byte* q) { return Byte(q, 3, 7, false, false); });
     case Element::kF8E5M2:
-      return Byte(p, 2, 15, false, true);
+      return Each(p, n, 1, out, [](const std::byte* q) { return Byte(q, 2, 15, false, true); });
     case Element::kF8E4M3Fnuz:
-      return Byte(p, 3, 8, true, false);
+      return Each(p, n, 1, out, [](const std::byte* q) { return Byte(q, 3, 8, true, false); });
     case Element::kF8E5M2Fnuz:
-      return Byte(p, 2, 16, true, false);
-    case Element::kF8E8M0: {
-      const uint64_t exponent = At<uint8_t>(p);
-      const double value = exponent == 255 ? __builtin_nan("") : FromBits((exponent + 1023 - 127) << 52);
-      return {value, static_cast<int64_t>(exponent), false};
-    }
+      return Each(p, n, 1, out, [](const std::byte* q) { return Byte(q, 2, 16, true, false); });
+    case Element::kF8E8M0:
+      return Each(p, n, 1, out, [](const std::byte* q) {
+        const uint64_t exponent = At<uint8_t>(q);
+        const double value = exponent == 255 ? __builtin_nan("") : FromBits((exponent + 1023 - 127) << 52);
+        return Element1{value, static_cast<int64_t>(exponent), false};
+      });
   }
-  return {};
 }
 
 // The place of a finite number, rounded to nearest, on the grid of a float type: an integer that grows by one
@@ -390,17 +400,20 @@ double StepsBetween(const Pairing& p, const Element1& a, const Element1& b) {
 }
 
 struct Accumulators {
-  Reals8 a, d, aa, bb, ab, dd;
+  double a[kSums], d[kSums], aa[kSums], bb[kSums], ab[kSums], dd[kSums];
 };
 
 void TakeAny(const DifferPiece& piece, const Pairing& p, const std::byte* at_a, const std::byte* at_b,
              int64_t begin, int64_t n, Accumulators* sums, DifferTally* tally) {
   double error[kDifferBlock];
+  Element1 block_a[kDifferBlock], block_b[kDifferBlock];
+  ReadBlock(piece.element_a, at_a, n, block_a);
+  ReadBlock(piece.element_b, at_b, n, block_b);
   double most = 0;
   for (int64_t i = 0; i < n; ++i) {
     error[i] = 0;
-    Element1 a = Read(piece.element_a, at_a + i * p.bytes_a);
-    Element1 b = Read(piece.element_b, at_b + i * p.bytes_b);
+    Element1& a = block_a[i];
+    Element1& b = block_b[i];
     Classify(a, &tally->a);
     Classify(b, &tally->b);
     if (!Finite(a.value) || !Finite(b.value)) {
@@ -422,7 +435,7 @@ void TakeAny(const DifferPiece& piece, const Pairing& p, const std::byte* at_a, 
     if (differs) ++tally->unequal;
     if (d > 0) ++tally->positive;
     if (d < 0) ++tally->negative;
-    const int lane = static_cast<int>(i & 7);
+    const int lane = static_cast<int>(i % kSums);
     sums->a[lane] += a.value;
     sums->d[lane] += d;
     sums->aa[lane] += a.value * a.value;
@@ -444,61 +457,61 @@ void TakeAny(const DifferPiece& piece, const Pairing& p, const std::byte* at_a, 
 // What a look at the bits of a block tells.
 template <typename Type>
 struct BlockBits {
-  Words16 least_a, least_b;             // smallest magnitudes
-  Ints16 low_a, high_a, low_b, high_b;  // smallest and largest keys
-  Words16 steps;                        // most
-  Ints16 positive;                      // minus the count
-  Bytes64 bins[kDifferBlock / 64];      // of the ULP histogram, in any order
+  Words least_a, least_b;              // smallest magnitudes
+  Ints low_a, high_a, low_b, high_b;   // smallest and largest keys
+  Words steps;                         // most
+  Ints positive;                       // minus the count
+  Bytes bins[kDifferBlock / kVector];  // of the ULP histogram, in any order
 
-  static PLINTH_INLINE Ints16 Key(Words16 bits) {
-    const Words16 magnitude = bits & ((1u << Type::kSign) - 1);
-    const Words16 sign = -(bits >> Type::kSign);  // 0, or all ones
-    return reinterpret_cast<Ints16>((magnitude ^ sign) - sign);
+  static PLINTH_INLINE Ints Key(Words bits) {
+    const Words magnitude = bits & ((1u << Type::kSign) - 1);
+    const Words sign = -(bits >> Type::kSign);  // 0, or all ones
+    return reinterpret_cast<Ints>((magnitude ^ sign) - sign);
   }
 
-  PLINTH_INLINE Words16 Bins(const std::byte* a, const std::byte* b) {
-    const Words16 bits_a = Type::Bits(a), bits_b = Type::Bits(b);
-    const Ints16 key_a = Key(bits_a), key_b = Key(bits_b);
+  PLINTH_INLINE Words Bins(const std::byte* a, const std::byte* b) {
+    const Words bits_a = Type::Bits(a), bits_b = Type::Bits(b);
+    const Ints key_a = Key(bits_a), key_b = Key(bits_b);
     least_a = Smaller(least_a, bits_a & ((1u << Type::kSign) - 1));
     least_b = Smaller(least_b, bits_b & ((1u << Type::kSign) - 1));
     low_a = Smaller(low_a, key_a), high_a = Larger(high_a, key_a);
     low_b = Smaller(low_b, key_b), high_b = Larger(high_b, key_b);
-    const Ints16 above = key_b > key_a;
+    const Ints above = key_b > key_a;
     positive += above;
-    const auto apart = reinterpret_cast<Words16>(key_b) - reinterpret_cast<Words16>(key_a);
-    const auto flip = reinterpret_cast<Words16>(~above);
-    const Words16 distance = (apart ^ flip) - flip;
+    const auto apart = reinterpret_cast<Words>(key_b) - reinterpret_cast<Words>(key_a);
+    const auto flip = reinterpret_cast<Words>(~above);
+    const Words distance = (apart ^ flip) - flip;
     steps = Larger(steps, distance);
     // The exponent of 2 d - 1 is that of the bin: 0, 1, 2, 3-4, 5-8 ... The float is exact up to the cap.
-    const Words16 capped = Smaller(distance, Words16{} + 16384u);
-    const auto twice = reinterpret_cast<Ints16>(capped + capped - 1);
-    const auto exponent = reinterpret_cast<Ints16>(__builtin_convertvector(twice, Floats16)) >> 23;
-    return reinterpret_cast<Words16>(Larger(exponent - 126, Ints16{}));
+    const Words capped = Smaller(distance, Words{} + 16384u);
+    const auto twice = reinterpret_cast<Ints>(capped + capped - 1);
+    const auto exponent = reinterpret_cast<Ints>(__builtin_convertvector(twice, Floats)) >> 23;
+    return reinterpret_cast<Words>(Larger(exponent - 126, Ints{}));
   }
 
   PLINTH_INLINE void Scan(const std::byte* a, const std::byte* b) {
-    least_a = least_b = ~Words16{};
-    low_a = low_b = Ints16{} + INT32_MAX, high_a = high_b = Ints16{} + INT32_MIN;
-    steps = Words16{}, positive = Ints16{};
-    constexpr int64_t kStep = 16 * Type::kBytes;
-    for (int64_t i = 0; i < kDifferBlock / 64; ++i) {
+    least_a = least_b = ~Words{};
+    low_a = low_b = Ints{} + INT32_MAX, high_a = high_b = Ints{} + INT32_MIN;
+    steps = Words{}, positive = Ints{};
+    constexpr int64_t kStep = kWords * Type::kBytes;
+    for (int64_t i = 0; i < kDifferBlock / kVector; ++i) {
       const std::byte* p = a + i * 4 * kStep;
       const std::byte* q = b + i * 4 * kStep;
-      const Words16 all = Bins(p, q) | Bins(p + kStep, q + kStep) << 8 |
-                          Bins(p + 2 * kStep, q + 2 * kStep) << 16 | Bins(p + 3 * kStep, q + 3 * kStep) << 24;
-      bins[i] = reinterpret_cast<Bytes64>(all);
+      const Words all = Bins(p, q) | Bins(p + kStep, q + kStep) << 8 |
+                        Bins(p + 2 * kStep, q + 2 * kStep) << 16 | Bins(p + 3 * kStep, q + 3 * kStep) << 24;
+      bins[i] = reinterpret_cast<Bytes>(all);
     }
   }
 };
 
 template <typename V, typename T>
 PLINTH_INLINE T Least(V v, T start) {
-  for (int i = 0; i < 16; ++i) start = v[i] < start ? v[i] : start;
+  for (int i = 0; i < kWords; ++i) start = v[i] < start ? v[i] : start;
   return start;
 }
 template <typename V, typename T>
 PLINTH_INLINE T Most(V v, T start) {
-  for (int i = 0; i < 16; ++i) start = v[i] > start ? v[i] : start;
+  for (int i = 0; i < kWords; ++i) start = v[i] > start ? v[i] : start;
   return start;
 }
 
@@ -511,16 +524,16 @@ double KeyValue(int32_t key) {
 template <typename Type>
 void CountSmall(const std::byte* a, const std::byte* b, DifferTally* tally) {
   constexpr uint32_t kMagnitude = (1u << Type::kSign) - 1;
-  Ints16 zero_a{}, zero_b{}, small_a{}, small_b{}, signs{};
-  for (int64_t i = 0; i < kDifferBlock; i += 16) {
-    const Words16 bits_a = Type::Bits(a + i * Type::kBytes), bits_b = Type::Bits(b + i * Type::kBytes);
-    const Words16 abs_a = bits_a & kMagnitude, abs_b = bits_b & kMagnitude;
+  Ints zero_a{}, zero_b{}, small_a{}, small_b{}, signs{};
+  for (int64_t i = 0; i < kDifferBlock; i += kWords) {
+    const Words bits_a = Type::Bits(a + i * Type::kBytes), bits_b = Type::Bits(b + i * Type::kBytes);
+    const Words abs_a = bits_a & kMagnitude, abs_b = bits_b & kMagnitude;
     zero_a += abs_a == 0, zero_b += abs_b == 0;
     small_a += abs_a < Type::kNormal, small_b += abs_b < Type::kNormal;
     signs += ((abs_a | abs_b) == 0) & (bits_a != bits_b);
   }
   int64_t za = 0, zb = 0, sa = 0, sb = 0, s = 0;
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < kWords; ++i)
     za -= zero_a[i], zb -= zero_b[i], sa -= small_a[i], sb -= small_b[i], s -= signs[i];
   tally->a.zero += za, tally->b.zero += zb;
   tally->a.subnormal += sa - za, tally->b.subnormal += sb - zb;
@@ -528,18 +541,18 @@ void CountSmall(const std::byte* a, const std::byte* b, DifferTally* tally) {
 }
 
 // Adds the block's bins to the histogram; the largest is `top`.
-PLINTH_INLINE void CountBins(const Bytes64* bins, int top, DifferTally* tally) {
+PLINTH_INLINE void CountBins(const Bytes* bins, int top, DifferTally* tally) {
   int64_t others = 0;
   for (int bin = 1; bin <= top; ++bin) {
-    Bytes64 count{};
-    for (int64_t i = 0; i < kDifferBlock / 64; ++i) {
-      count -= reinterpret_cast<Bytes64>(bins[i] == static_cast<uint8_t>(bin));
+    Bytes count{};
+    for (int64_t i = 0; i < kDifferBlock / kVector; ++i) {
+      count -= reinterpret_cast<Bytes>(bins[i] == static_cast<uint8_t>(bin));
     }
-    // At most 8 in a byte: sums of eight bytes fit one.
-    Longs8 pairs;
-    __builtin_memcpy(&pairs, &count, 64);
+    // At most 512 / kVector in a byte: the sums of all bytes in one place fit one.
+    Longs pairs;
+    __builtin_memcpy(&pairs, &count, sizeof(pairs));
     uint64_t sum = 0;
-    for (int i = 0; i < 8; ++i) sum += static_cast<uint64_t>(pairs[i]);
+    for (int i = 0; i < kReals; ++i) sum += static_cast<uint64_t>(pairs[i]);
     // Eight bytes of at most 64 each now.
     sum = (sum & 0x00ff00ff00ff00ff) + (sum >> 8 & 0x00ff00ff00ff00ff);
     const auto found = static_cast<int64_t>((sum * 0x0001000100010001) >> 48);
@@ -569,7 +582,7 @@ bool TakeBits(const std::byte* a, const std::byte* b, DifferTally* tally) {
   const int64_t before = tally->unequal;
   CountBins(bits.bins, UlpBin(steps), tally);
   int64_t positive = 0;
-  for (int i = 0; i < 16; ++i) positive -= bits.positive[i];
+  for (int i = 0; i < kWords; ++i) positive -= bits.positive[i];
   tally->positive += positive;
   tally->negative += tally->unequal - before - positive;
   tally->finite += kDifferBlock;
@@ -581,21 +594,29 @@ void TakeValues(const DifferPiece& piece, const std::byte* a, const std::byte* b
                 Accumulators* sums, DifferTally* tally) {
   alignas(64) double error[kDifferBlock];
   alignas(8) uint8_t large[kDifferBlock / 8];
-  Accumulators s = *sums;
-  Reals8 most{};
-  const Reals8 record_above = Reals8{} + piece.record_above;
-  for (int64_t i = 0; i < kDifferBlock; i += 8) {
-    const Reals8 x = Type::Values(a + i * Type::kBytes), y = Type::Values(b + i * Type::kBytes);
-    const Reals8 d = y - x, e = Magnitude(d);
-    s.a += x, s.d += d;
-    s.aa += x * x, s.bb += y * y, s.ab += x * y, s.dd += d * d;
-    most = Larger(most, e);
-    large[i / 8] = static_cast<uint8_t>(Above(e, record_above * Magnitude(x)));
-    __builtin_memcpy(error + i, &e, 64);
+  for (uint8_t& bits : large) bits = 0;
+  Reals most{};
+  const Reals record_above = Reals{} + piece.record_above;
+  // A register's share of the eight sums at a time.
+  for (int part = 0; part < kSums; part += kReals) {
+    Reals sum_a = Load<Reals>(sums->a + part), sum_d = Load<Reals>(sums->d + part);
+    Reals sum_aa = Load<Reals>(sums->aa + part), sum_bb = Load<Reals>(sums->bb + part);
+    Reals sum_ab = Load<Reals>(sums->ab + part), sum_dd = Load<Reals>(sums->dd + part);
+    for (int64_t i = part; i < kDifferBlock; i += kSums) {
+      const Reals x = Type::Values(a + i * Type::kBytes), y = Type::Values(b + i * Type::kBytes);
+      const Reals d = y - x, e = Magnitude(d);
+      sum_a += x, sum_d += d;
+      sum_aa += x * x, sum_bb += y * y, sum_ab += x * y, sum_dd += d * d;
+      most = Larger(most, e);
+      large[i / 8] = static_cast<uint8_t>(large[i / 8] | Above(e, record_above * Magnitude(x)) << part);
+      __builtin_memcpy(error + i, &e, sizeof(e));
+    }
+    __builtin_memcpy(sums->a + part, &sum_a, kVector), __builtin_memcpy(sums->d + part, &sum_d, kVector);
+    __builtin_memcpy(sums->aa + part, &sum_aa, kVector), __builtin_memcpy(sums->bb + part, &sum_bb, kVector);
+    __builtin_memcpy(sums->ab + part, &sum_ab, kVector), __builtin_memcpy(sums->dd + part, &sum_dd, kVector);
   }
-  *sums = s;
   double top = 0;
-  for (int i = 0; i < 8; ++i) top = most[i] > top ? most[i] : top;
+  for (int i = 0; i < kReals; ++i) top = most[i] > top ? most[i] : top;
   for (int64_t w = 0; w < kDifferBlock / 64; ++w) {
     uint64_t mask;
     __builtin_memcpy(&mask, large + 8 * w, 8);
