@@ -143,9 +143,9 @@ class BitwiseCheck {
 
 }  // namespace
 
-Finding CheckBitwise(const OpCase& c, const std::string& kernel, const Context& context,
-                     const std::vector<Threads*>& pools) {
-  Finding finding;
+ModeResult CheckBitwise(const OpCase& c, const std::string& kernel, const Context& context,
+                        const std::vector<Threads*>& pools) {
+  ModeResult finding;
   if (kernel == kViewKernel || !c.definition.fault.empty()) {
     finding.skipped = true;  // a view computes nothing; a fault has no result
     return finding;

@@ -166,7 +166,7 @@ class OpVerifier {
     bool taken = false;
     for (const std::string& kernel : KernelsOf(checks)) {
       if (!options_.kernel.empty() && options_.kernel != kernel) continue;
-      Finding finding = Check(*c, kernel);
+      ModeResult finding = Check(*c, kernel);
       if (finding.skipped) continue;
       taken = taken || kernel != kViewKernel;
       for (CheckRow& row : finding.rows) Report(checks, definition.name, kernel, std::move(row), missed);
@@ -178,7 +178,7 @@ class OpVerifier {
     Report(checks, definition.name, "", std::move(row), "");
   }
 
-  Finding Check(const OpCase& c, const std::string& kernel) const {
+  ModeResult Check(const OpCase& c, const std::string& kernel) const {
     switch (options_.mode) {
       case OpMode::kCorrect:
         return CheckCorrect(c, kernel, context_);

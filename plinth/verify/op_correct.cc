@@ -116,8 +116,8 @@ void JudgeRun(std::vector<CheckRow>& rows, const OpCase& c, const OpRun& run, co
 
 }  // namespace
 
-Finding CheckCorrect(const OpCase& c, const std::string& kernel, const Context& context) {
-  Finding finding;
+ModeResult CheckCorrect(const OpCase& c, const std::string& kernel, const Context& context) {
+  ModeResult finding;
   RunSetup base{.isa = context.isa, .kernel = kernel, .view = kernel == kViewKernel};
   for (size_t port = 0; port < c.io.out.size(); ++port) {
     finding.rows.push_back(RowOf(c, port, kernel, context));

@@ -14,17 +14,17 @@ namespace plinth::verify {
 inline constexpr char kViewKernel[] = "view";
 
 // What a mode found about one output, or `skipped` where the kernel does not take the case.
-struct Finding {
+struct ModeResult {
   bool skipped = false;
   std::vector<CheckRow> rows;  // case_name, op, mode and reproduce are still empty
 };
 
 // Against the reference, in every layout the ports take, in place where the operator allows it.
-Finding CheckCorrect(const OpCase& c, const std::string& kernel, const Context& context);
+ModeResult CheckCorrect(const OpCase& c, const std::string& kernel, const Context& context);
 // The same bits whatever the order, threads, alignment, neighbours. `pools` are 2 and 3 threads.
-Finding CheckBitwise(const OpCase& c, const std::string& kernel, const Context& context,
-                     const std::vector<Threads*>& pools);
+ModeResult CheckBitwise(const OpCase& c, const std::string& kernel, const Context& context,
+                        const std::vector<Threads*>& pools);
 // Correct first, then timed.
-Finding CheckSpeed(const OpCase& c, const std::string& kernel, const Context& context);
+ModeResult CheckSpeed(const OpCase& c, const std::string& kernel, const Context& context);
 
 }  // namespace plinth::verify

@@ -34,8 +34,8 @@ double Quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
-Finding CheckSpeed(const OpCase& c, const std::string& kernel, const Context& context) {
-  Finding finding = CheckCorrect(c, kernel, context);
+ModeResult CheckSpeed(const OpCase& c, const std::string& kernel, const Context& context) {
+  ModeResult finding = CheckCorrect(c, kernel, context);
   const bool bad = std::any_of(finding.rows.begin(), finding.rows.end(),
                                [](const CheckRow& r) { return r.status != CheckStatus::kPassed; });
   if (finding.skipped || bad || kernel == kViewKernel || finding.rows.empty()) return finding;
