@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/evidence_state.h"
 #include "apps/plinth/series_options.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/engine/identity.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/progress.h"
 
@@ -16,7 +18,7 @@ namespace plinth::app {
 namespace {
 
 struct Options : CommonOptions {
-  std::string model;
+  std::string model, evidence;
   SeriesOptions series;
   engine::BacktestOptions backtest;
 };
@@ -29,7 +31,7 @@ void Write(formats::JsonWriter& w, const series::Scores& s) {
   w.Key("coverage_80"), w.Number(s.coverage_80);
 }
 
-std::string Json(const engine::Backtest& backtest, int64_t left_out) {
+std::string Json(const engine::Backtest& backtest, int64_t left_out, const evidence::GateResult& gate) {
   std::string out;
   formats::JsonWriter w(&out);
   for (size_t r = 0; r < backtest.scores().size(); ++r) {
@@ -47,6 +49,8 @@ std::string Json(const engine::Backtest& backtest, int64_t left_out) {
     w.EndObject();
     w.Key("relative_mase"), w.Number(scores.relative_mase());
     w.Key("relative_wql"), w.Number(scores.relative_wql());
+    w.Key("identity"), w.String(StrCat("sha256:", gate.identity));
+    w.Key("evidence"), w.String(StateName(gate.state));
     w.EndObject();
     w.EndLine();
   }
@@ -204,8 +208,15 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(engine::GroupMaker maker, engine::GroupMaker::Make(file, together));
   BacktestJob job(o, *session, file, maker, together);
   PLINTH_RETURN_IF_ERROR(job.Run());
-  PLINTH_RETURN_IF_ERROR(
-      Print(o.json ? Json(job.backtest(), job.left_out()) : Text(job.backtest(), session->folder().name())));
+  const models::ModelInfo& info = session->model().info();
+  const int64_t context = o.backtest.context == 0
+                              ? info.context_length
+                              : std::min<int64_t>(o.backtest.context, info.context_length);
+  PLINTH_ASSIGN_OR_RETURN(const plan::NumericsIdentity identity, engine::IdentityOf(*session));
+  const evidence::GateResult gate = EvidenceOf(
+      *session, identity, {.context = context, .horizon = job.backtest().options().horizon}, o.evidence);
+  PLINTH_RETURN_IF_ERROR(Print(o.json ? Json(job.backtest(), job.left_out(), gate)
+                                      : Text(job.backtest(), session->folder().name())));
   PLINTH_RETURN_IF_ERROR(FlushOutput());
   Notes notes;
   job.AddNotes(&notes);
@@ -234,6 +245,7 @@ void AddBacktest(Program& program) {
       ->check(CLI::Range(1, 1 << 30));
   command->add_option("--report", o->backtest.report, "also score these prefixes of the horizon, as 24,96")
       ->delimiter(',');
+  AddEvidenceOption(command, &o->evidence);
   program.AddCommon(command, o.get());
   Program::AddJson(command, o.get());
   program.Run(command, [o] { return Run(*o); });

@@ -100,5 +100,6 @@ void AddReplay(Program& program);
 void AddBench(Program& program);
 void AddCompare(Program& program);
 void AddEnv(Program& program);
+void AddEvidence(Program& program);
 
 }  // namespace plinth::app

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/evidence_state.h"
 #include "apps/plinth/forecast_output.h"
 #include "apps/plinth/series_options.h"
 #include "plinth/base/files.h"
@@ -16,7 +17,7 @@ namespace plinth::app {
 namespace {
 
 struct Options : CommonOptions {
-  std::string model, out, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+  std::string model, out, evidence, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
   SeriesOptions series;
   bool as_published = false, chart = false;
   int64_t horizon = 0, context = 0, seed = 0;
@@ -235,10 +236,12 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.series.data, o.series.columns,
                                                                             {o.series.future_data, horizon}));
   PLINTH_ASSIGN_OR_RETURN(engine::GroupMaker maker, engine::GroupMaker::Make(file, together));
-  PLINTH_ASSIGN_OR_RETURN(const std::string digest, session->folder().Digest());
-  PLINTH_ASSIGN_OR_RETURN(const std::string identity, engine::NumericsIdentity(*session));
+  PLINTH_ASSIGN_OR_RETURN(const plan::NumericsIdentity identity, engine::IdentityOf(*session));
+  const int64_t context = o.context == 0 ? info.context_length : o.context;
+  const evidence::GateResult gate =
+      EvidenceOf(*session, identity, {.context = context, .horizon = horizon}, o.evidence);
   const ForecastFacts facts{
-      session->folder().name(), digest, identity, file.path(), horizon, levels, !o.out.empty()};
+      session->folder().name(), *identity.Find("model"), gate, file.path(), horizon, levels, !o.out.empty()};
   PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o, session->folder()));
   std::vector<std::unique_ptr<ForecastWriter>> writers;
   for (const auto& [kind, path] : outputs) {
@@ -271,6 +274,7 @@ void AddForecast(Program& program) {
   command->add_flag("--as-published", o->as_published, "follow the original implementation in every quirk");
   command->add_option("-o,--out", o->out, "write to a file that ends in .csv, .json or .html");
   command->add_flag("--chart", o->chart, "draw the chart also where standard output is no terminal");
+  AddEvidenceOption(command, &o->evidence);
   program.AddCommon(command, o.get());
   Program::AddJson(command, o.get());
   program.Run(command, [o] { return Run(*o); });

@@ -118,8 +118,8 @@ class JsonForecastWriter : public ForecastWriter {
       : sink_(std::move(sink)), facts_(facts), json_(&text_) {
     json_.BeginObject();
     json_.Key("model"), json_.String(facts.model);
-    json_.Key("identity"), json_.String(facts.identity);
-    json_.Key("evidence"), json_.String("unproven");
+    json_.Key("identity"), json_.String(StrCat("sha256:", facts.evidence.identity));
+    json_.Key("evidence"), json_.String(StateName(facts.evidence.state));
     json_.Key("items");
     json_.BeginArray();
   }
@@ -234,7 +234,7 @@ class HtmlForecastWriter : public ForecastWriter {
                            .data_file = facts_.data_file,
                            .frequency = frequency,
                            .horizon = facts_.horizon,
-                           .evidence = EvidenceState::kUnproven,
+                           .evidence = static_cast<EvidenceState>(facts_.evidence.state),
                            .version = std::string(kVersion),
                            .created = Now()};
     report_ =

@@ -8,12 +8,15 @@
 
 #include "plinth/base/status.h"
 #include "plinth/engine/series_file.h"
+#include "plinth/evidence/gate.h"
 
 namespace plinth::app {
 
 // What stands once in an output.
 struct ForecastFacts {
-  std::string model, digest, identity, data_file;
+  std::string model, digest;
+  evidence::GateResult evidence;
+  std::string data_file;
   int64_t horizon = 0;
   std::vector<double> levels;
   bool kept = false;  // a file with all of it is written too

@@ -66,6 +66,7 @@ int Main(int argc, char** argv) {
   AddCompare(program);
   AddBench(program);
   AddEnv(program);
+  AddEvidence(program);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/evidence_state.h"
 #include "plinth/base/files.h"
+#include "plinth/engine/identity.h"
 #include "plinth/engine/session.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/terminal.h"
@@ -14,13 +16,16 @@ namespace {
 struct Sheet {
   std::string path, family, description, licence, notes, digest;
   models::ModelInfo info;
+  evidence::GateResult evidence;
   int64_t parameters = 0, weight_bytes = 0;
   double flops = 0;  // of one series with a full context, one pass
 };
 
-StatusOr<Sheet> Read(const std::string& folder) {
+StatusOr<Sheet> Read(const std::string& folder, const std::string& evidence) {
   Threads one(1);
-  const Context context{&one, Isa::kV2};
+  // The level that runs would have: evidence is about it.
+  PLINTH_ASSIGN_OR_RETURN(const Isa isa, IsaFromEnvironment());
+  const Context context{&one, isa};
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, context));
   Sheet sheet;
   sheet.path = folder;
@@ -29,7 +34,6 @@ StatusOr<Sheet> Read(const std::string& folder) {
   sheet.description = sheet.info.description;
   sheet.licence = session->folder().notes().licence;
   sheet.notes = session->folder().notes().notes;
-  PLINTH_ASSIGN_OR_RETURN(sheet.digest, session->folder().Digest());
   for (const formats::ConstTensorRef& tensor : session->folder().weights().tensors()) {
     sheet.parameters += tensor.size();
     sheet.weight_bytes += tensor.bytes;
@@ -40,6 +44,9 @@ StatusOr<Sheet> Read(const std::string& folder) {
       const ops::Cost cost,
       session->PassCost({&group, 1}, {.horizon = sheet.info.horizon, .levels = sheet.info.levels}));
   sheet.flops = cost.flops;
+  PLINTH_ASSIGN_OR_RETURN(const plan::NumericsIdentity identity, engine::IdentityOf(*session));
+  sheet.digest = *identity.Find("model");
+  sheet.evidence = EvidenceOf(*session, identity, {}, evidence);
   return sheet;
 }
 
@@ -71,7 +78,10 @@ std::string Json(const Sheet& s) {
   w.Key("published_licence"), w.String(s.info.licence);
   w.Key("notes"), w.String(s.notes);
   w.Key("digest"), w.String(StrCat("sha256:", s.digest));
-  w.Key("evidence"), w.String("unproven");
+  w.Key("identity"), w.String(StrCat("sha256:", s.evidence.identity));
+  w.Key("evidence"), w.String(StateName(s.evidence.state));
+  w.Key("evidence_reason"), w.String(s.evidence.sentence);
+  w.Key("evidence_command"), w.String(s.evidence.command);
   w.EndObject();
   w.EndLine();
   return out;
@@ -106,13 +116,15 @@ std::string Text(const Sheet& s) {
            : StrCat("not stated in the folder; weights of this family are published under ", s.info.licence));
   line("notes", s.notes);
   line("digest", StrCat("sha256:", s.digest));
-  line("evidence", "unproven");
+  line("identity", StrCat("sha256:", s.evidence.identity));
+  line("evidence", StrCat(StateName(s.evidence.state), ": ", s.evidence.sentence));
+  line("", s.evidence.command);
   return out;
 }
 
-StatusOr<int> Show(const std::string& wanted, bool json) {
+StatusOr<int> Show(const std::string& wanted, const std::string& evidence, bool json) {
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(wanted));
-  PLINTH_ASSIGN_OR_RETURN(const Sheet sheet, Read(folder));
+  PLINTH_ASSIGN_OR_RETURN(const Sheet sheet, Read(folder, evidence));
   PLINTH_RETURN_IF_ERROR(Print(json ? Json(sheet) : Text(sheet)));
   return 0;
 }
@@ -130,7 +142,7 @@ std::string BrokenJson(const std::string& folder, const Status& status) {
 
 // `root` itself and the folders in it that have a config.json; where none is named, those beside the shipped
 // model. A folder that cannot be used is listed with the reason, and makes the result 1.
-StatusOr<int> List(std::string root, bool json) {
+StatusOr<int> List(std::string root, const std::string& evidence, bool json) {
   if (root.empty()) {
     PLINTH_ASSIGN_OR_RETURN(const std::string shipped, ShippedModel());
     root = shipped.substr(0, shipped.rfind('/'));
@@ -142,13 +154,13 @@ StatusOr<int> List(std::string root, bool json) {
   for (const std::string& folder : folders) {
     if (!FileExists(JoinPath(folder, "config.json"))) continue;
     ++found;
-    const auto sheet = Read(folder);
+    const auto sheet = Read(folder, evidence);
     broken += !sheet.ok();
     if (json) {
       PLINTH_RETURN_IF_ERROR(Print(sheet.ok() ? Json(*sheet) : BrokenJson(folder, sheet.status())));
     } else if (sheet.ok()) {
-      PLINTH_RETURN_IF_ERROR(
-          Print(StrCat(folder, ": ", sheet->family, ", ", sheet->parameters, " parameters\n")));
+      PLINTH_RETURN_IF_ERROR(Print(StrCat(folder, ": ", sheet->family, ", ", sheet->parameters,
+                                          " parameters, ", StateName(sheet->evidence.state), "\n")));
     } else {
       PLINTH_RETURN_IF_ERROR(Print(StrCat("broken: ", std::string(sheet.status().message()), "\n")));
     }
@@ -163,19 +175,21 @@ void AddModels(Program& program) {
   CLI::App* models = program.Add("models", "what model folders hold");
   models->require_subcommand(1);
   struct Options : CommonOptions {
-    std::string folder;
+    std::string folder, evidence;
   };
   auto show = std::make_shared<Options>();
   CLI::App* show_command =
       program.Add(models, "show", "family, sizes, licence, digests, evidence of one folder");
   show_command->add_option("folder,-m,--model", show->folder, "model folder (default: the shipped model)");
+  AddEvidenceOption(show_command, &show->evidence);
   Program::AddJson(show_command, show.get());
-  program.Run(show_command, [show] { return Show(show->folder, show->json); });
+  program.Run(show_command, [show] { return Show(show->folder, show->evidence, show->json); });
   auto list = std::make_shared<Options>();
   CLI::App* list_command = program.Add(models, "list", "the model folders below a folder");
   list_command->add_option("folder", list->folder, "where to look (default: beside the shipped model)");
+  AddEvidenceOption(list_command, &list->evidence);
   Program::AddJson(list_command, list.get());
-  program.Run(list_command, [list] { return List(list->folder, list->json); });
+  program.Run(list_command, [list] { return List(list->folder, list->evidence, list->json); });
 }
 
 }  // namespace plinth::app

@@ -1,14 +1,22 @@
-// Names what decides the bits of a forecast on this machine, as one digest.
+// Names what decides the bits of a forecast on this machine, part by part.
 #pragma once
 
-#include <string>
-
 #include "plinth/engine/session.h"
+#include "plinth/plan/identity.h"
 
 namespace plinth::engine {
 
-// sha256 over the model's digest, the plan's operators, kernels and types (without sizes), the instruction
-// set and Plinth's version: equal identities compute equal bits. Errors: those of reading the model's files.
-StatusOr<std::string> NumericsIdentity(const Session& session);
+// Equal identities compute equal bits, whatever the sizes of batches and the number of threads. Parts:
+//   model      sha256 over config.json and the weight files (ModelFolder::Digest)
+//   graph      sha256 of the published network, without sizes
+//   precision  f32
+//   kernels    operator=kernel of each kernel that runs
+//   isa        level of instructions of the kernels
+//   libraries  those that compute numbers: oneDNN where a kernel is its, the C library's functions
+//   flags      compiler and the flags that change numbers
+//   device, driver
+//   version    of Plinth
+// Errors: those of reading the model's files; only of a session that was loaded from a folder.
+StatusOr<plan::NumericsIdentity> IdentityOf(const Session& session);
 
 }  // namespace plinth::engine

@@ -9,29 +9,13 @@
 #include "plinth/evidence/environment.h"
 #include "plinth/evidence/folder_files.h"
 #include "plinth/evidence/statement.h"
+#include "plinth/evidence/unit_names.h"
 #include "plinth/formats/json.h"
 
 namespace plinth::evidence {
 namespace {
 
 constexpr int64_t kMaxEnvironmentBytes = 64 << 20;
-
-// "20261130T183000.125Z-IDENTITY": the time and the identity; both empty for any other name.
-std::pair<std::string, std::string> SplitHistoryName(const std::string& name) {
-  const size_t dash = name.size() > 65 ? name.size() - 65 : 0;
-  if (dash == 0 || name[dash] != '-' || name[dash - 1] != 'Z' ||
-      !IsHexDigest(std::string_view(name).substr(dash + 1))) {
-    return {};
-  }
-  return {name.substr(0, dash), name.substr(dash + 1)};
-}
-
-// The later of two CompactTimes; fractions may have different lengths.
-bool Later(std::string_view a, std::string_view b) {
-  if (a.ends_with('Z')) a.remove_suffix(1);
-  if (b.ends_with('Z')) b.remove_suffix(1);
-  return a > b;
-}
 
 // Checks one folder, step by step; the first refusal ends it.
 class Opening {
@@ -41,8 +25,8 @@ class Opening {
       : files_(files), folder_(folder), keys_(keys), options_(options) {}
 
   StatusOr<Evidence> Run() {
-    PLINTH_ASSIGN_OR_RETURN(const std::string payload, Verified(kStatementFile));
-    const auto parsed = ParseStatement(payload, PathOf(kStatementFile));
+    PLINTH_ASSIGN_OR_RETURN(payload_, Verified(kStatementFile));
+    const auto parsed = ParseStatement(payload_, PathOf(kStatementFile));
     if (!parsed.ok()) return Refuse(Fault::kBrokenStatement, std::string(parsed.status().message()));
     statement_ = *parsed;
     PLINTH_RETURN_IF_ERROR(CheckIdentity());
@@ -211,18 +195,11 @@ class Opening {
     std::string root = folder_;
     while (root.size() > 1 && root.ends_with('/')) root.pop_back();
     root = root.find('/') == root.npos ? std::string(".") : root.substr(0, root.rfind('/') + 1);
-    const std::string history = JoinPath(root, "history");
-    const auto names = ListFolder(history);
-    if (absl::IsNotFound(names.status())) return absl::OkStatus();
-    PLINTH_RETURN_IF_ERROR(names.status());
-    for (const std::string& name : *names) {
-      const auto [other_time, identity] = SplitHistoryName(name);
-      if (identity != statement_.identity || !Later(other_time, time)) continue;
-      return Refuse(Fault::kOlderUnit,
-                    StrCat(folder_, ": holds the unit of ", statement_.unit.finished, ", but ",
-                           JoinPath(history, name), " is newer; an older unit proves nothing about now"));
-    }
-    return absl::OkStatus();
+    PLINTH_ASSIGN_OR_RETURN(const std::string later, LaterUnit(root, statement_.identity, time));
+    if (later.empty()) return absl::OkStatus();
+    return Refuse(Fault::kOlderUnit,
+                  StrCat(folder_, ": holds the unit of ", statement_.unit.finished, ", but ", later,
+                         " is newer; an older unit proves nothing about now"));
   }
 
   Evidence Result() {
@@ -233,6 +210,7 @@ class Opening {
     evidence.records = statement_.records;
     evidence.files = std::move(statement_.files);
     evidence.unit = std::move(statement_.unit);
+    evidence.statement_json = std::move(payload_);
     evidence.self_attested = true;
     for (const TrustedKeys::Entry* signer : signers_) {
       evidence.signers.push_back(signer->key.keyid());
@@ -247,7 +225,7 @@ class Opening {
   const OpenOptions& options_;
   Statement statement_;
   std::vector<const TrustedKeys::Entry*> signers_;
-  std::string test_result_;
+  std::string payload_, test_result_;
   Fault fault_ = Fault::kNone;
 };
 
@@ -300,7 +278,7 @@ StatusOr<UnitFolders> ListUnits(const std::string& root) {
   std::sort(units.history.begin(), units.history.end(), [](const std::string& a, const std::string& b) {
     const auto x = SplitHistoryName(BaseName(a)), y = SplitHistoryName(BaseName(b));
     if (x.first == y.first) return x.second < y.second;
-    return Later(y.first, x.first);
+    return IsLater(y.first, x.first);
   });
   return units;
 }

@@ -33,15 +33,17 @@ struct WrittenEvidence {
   std::string newest;    // <root>/<identity>
   std::string history;   // <root>/history/<time>-<identity>
   std::string identity;  // 64 hex digits
+  std::string later;     // the folder of a later unit, which stays the newest; empty: this one is
 };
 
 // Writes `files` (records.jsonl among them), environment.json, test-result.dsse.json and, last, the statement
 // that names them all, twice: into <root>/history/<finished>-<identity> and <root>/<identity>. Both are
 // prepared under names that begin with a dot and flushed; then the newest one is exchanged in one step, and
 // the other takes its place in the history. A crash at any instant leaves the old newest folder or the new
-// one, whole; the next call tidies up and completes the history. Calls that meet wait for each other. Errors:
-// InvalidArgument for a unit that contradicts itself (bad digests, times, names, a yes or warned beside
-// failed records); AlreadyExists where the history has a unit of that time; FileError.
+// one, whole; the next call tidies up and completes the history. Calls that meet wait for each other. A unit
+// older than one of the history goes to the history alone. Errors: InvalidArgument for a unit that
+// contradicts itself (bad digests, times, names, a yes or warned beside failed records); AlreadyExists where
+// the history has a unit of that time; FileError.
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit,
                                         std::span<const EvidenceFile> files, const SigningKey& key);
 
@@ -80,6 +82,7 @@ struct Evidence {
   std::vector<CoveredFile> files;
   std::vector<std::string> signers;  // keyids of trusted keys
   bool self_attested = false;        // the local key alone stands behind it
+  std::string statement_json;        // the signed payload, byte by byte
 };
 
 struct OpenOptions {

@@ -19,6 +19,7 @@
 #include "plinth/evidence/evidence_folder.h"
 #include "plinth/evidence/folder_files.h"
 #include "plinth/evidence/statement.h"
+#include "plinth/evidence/unit_names.h"
 #include "plinth/formats/json.h"
 
 namespace plinth::evidence {
@@ -283,7 +284,12 @@ Status CheckFiles(std::span<const EvidenceFile> files) {
 
 // Moves what is prepared to its places, the newest first: a folder that is older than the history's would be
 // refused.
-Status Publish(const Places& p) {
+// `newest`: whether it is; else it only goes to the history.
+Status Publish(const Places& p, bool newest) {
+  if (!newest) {
+    PLINTH_RETURN_IF_ERROR(Rename(p.to_archive, p.archived));
+    return FlushFolder(p.history);
+  }
   const bool replaced = Exists(p.newest);
   PLINTH_RETURN_IF_ERROR(Exchange(p.fresh, p.newest));
   Status archived = Rename(p.to_archive, p.archived);
@@ -321,12 +327,13 @@ StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& uni
     return absl::AlreadyExistsError(
         StrCat(places.archived, ": is there already; a unit of another time is expected"));
   }
+  PLINTH_ASSIGN_OR_RETURN(const std::string later, LaterUnit(root, identity, time));
   Status status = Preparation(places, unit, key).Run(identity, files);
-  if (status.ok()) status = Publish(places);
+  if (status.ok()) status = Publish(places, later.empty());
   RemoveTree(places.fresh);  // the old newest one, or what failed
   RemoveTree(places.to_archive);
   PLINTH_RETURN_IF_ERROR(status);
-  return WrittenEvidence{places.newest, places.archived, identity};
+  return WrittenEvidence{places.newest, places.archived, identity, later};
 }
 
 }  // namespace plinth::evidence

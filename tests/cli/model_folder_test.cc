@@ -176,7 +176,7 @@ TEST_F(ModelFolderTest, ListNamesBrokenFoldersToo) {
   const std::string why = std::string("./broken/config.json: \"model_type\" is \"chronos\"") + kKnown;
   RunResult run = Run({"models", "list", "."});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.out, testing::MatchesRegex("broken: .*\n\\./m: plinth_ts, [0-9]+ parameters\n"));
+  EXPECT_THAT(run.out, testing::MatchesRegex("broken: .*\n\\./m: plinth_ts, [0-9]+ parameters, unproven\n"));
   EXPECT_THAT(run.out, HasSubstr(why));
   run = Run({"models", "list", ".", "--json"});
   EXPECT_EQ(run.exit_code, 1);
@@ -191,7 +191,7 @@ TEST_F(ModelFolderTest, ListNamesBrokenFoldersToo) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "plinth: note: nothing: no folder in it holds a config.json\n");
   ExpectError({"models", "list", "nosuch"}, 2, "nosuch: cannot be listed: No such file or directory");
-  EXPECT_THAT(Run({"models", "list"}).out, HasSubstr("plinth-ts-0: plinth_ts, 705392 parameters\n"));
+  EXPECT_THAT(Run({"models", "list"}).out, HasSubstr("plinth-ts-0: plinth_ts, 705392 parameters, "));
 }
 
 }  // namespace
