@@ -137,18 +137,22 @@ StatusOr<std::string> KeyFolder() {
 
 StatusOr<LocalKey> LoadOrMakeLocalKey(const std::string& folder) {
   const std::string path = JoinPath(folder, kLocalKeyFile);
-  if (FileExists(path)) return LoadLocalKey(folder, path);
-  PLINTH_RETURN_IF_ERROR(MakePrivateFolders(folder));
-  PLINTH_RETURN_IF_ERROR(CheckFolder(folder));
-  PLINTH_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
-  PLINTH_ASSIGN_OR_RETURN(const std::string pem, key.PrivatePem());
-  PLINTH_ASSIGN_OR_RETURN(const bool first, PlaceNew(path, pem, 0600));
+  bool made = false;
+  if (!FileExists(path)) {
+    PLINTH_RETURN_IF_ERROR(MakePrivateFolders(folder));
+    PLINTH_RETURN_IF_ERROR(CheckFolder(folder));
+    PLINTH_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
+    PLINTH_ASSIGN_OR_RETURN(const std::string pem, key.PrivatePem());
+    PLINTH_ASSIGN_OR_RETURN(made, PlaceNew(path, pem, 0600));
+    FlushFolder(folder);
+  }
   // Read back, so that all that make one at once use the one that stayed.
   PLINTH_ASSIGN_OR_RETURN(LocalKey local, LoadLocalKey(folder, path));
-  local.made = first;
-  if (first) {
-    PLINTH_RETURN_IF_ERROR(WriteFile(JoinPath(folder, kLocalPublicKeyFile), local.key.public_key().pem()));
-    FlushFolder(folder);
+  local.made = made;
+  // Missing too where a process died between the two files.
+  const std::string public_path = JoinPath(folder, kLocalPublicKeyFile);
+  if (made || !FileExists(public_path)) {
+    PLINTH_RETURN_IF_ERROR(WriteFile(public_path, local.key.public_key().pem()));
   }
   return local;
 }
