@@ -109,6 +109,12 @@ Status FolderFiles::Read(const std::string& name, const std::function<Status(std
 }
 
 StatusOr<std::string> FolderFiles::ReadAll(const std::string& name, int64_t limit) const {
+  // Before anything is read of a file that may be huge; what grows meanwhile is cut below.
+  struct stat info;
+  if (fstatat(handle_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > limit) {
+    return absl::InvalidArgumentError(
+        StrCat(PathOf(name), ": holds ", info.st_size, " bytes; at most ", limit, " are allowed"));
+  }
   std::string text;
   PLINTH_RETURN_IF_ERROR(Read(name, [&](std::string_view piece) -> Status {
     text += piece;

@@ -13,7 +13,7 @@
 
 namespace plinth::evidence {
 
-inline constexpr size_t kMaxEvidenceFiles = 4096;
+inline constexpr size_t kMaxEvidenceFiles = 1024;
 
 class FolderFiles {
  public:
