@@ -252,6 +252,10 @@ StatusOr<Evidence> OpenEvidence(const std::string& folder, const TrustedKeys& ke
       return absl::NotFoundError(
           StrCat(folder, ": there is no such folder; a folder of evidence is expected"));
     }
+    if (absl::IsInvalidArgument(files.status())) {
+      *fault = Fault::kOddFile;
+      return absl::DataLossError(std::string(files.status().message()));
+    }
     PLINTH_RETURN_IF_ERROR(files.status());
     Opening opening(*files, folder, keys, options);
     StatusOr<Evidence> evidence = opening.Run();

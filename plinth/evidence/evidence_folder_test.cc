@@ -205,7 +205,8 @@ TEST_F(EvidenceFolderTest, OddFilesAreRefused) {
   EXPECT_FALSE(OpenEvidence(copy, keys_, {}, &fault).ok());
   EXPECT_EQ(fault, Fault::kOddFile);
   fs::create_symlink(written.newest, Path("link"));
-  EXPECT_FALSE(OpenEvidence(Path("link"), keys_).ok());
+  Refused(Path("link"), Fault::kOddFile,
+          StrCat(Path("link"), ": is a symbolic link; a folder of evidence is expected"));
 }
 
 TEST_F(EvidenceFolderTest, HugeFilesAreRefusedBeforeTheyAreRead) {

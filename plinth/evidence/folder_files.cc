@@ -35,7 +35,16 @@ const char* KindOf(mode_t mode) {
 
 StatusOr<FolderFiles> FolderFiles::Open(const std::string& path) {
   Handle handle(OpenAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY));
-  if (handle.get() < 0) return FileError(path, "opened as a folder", errno);
+  if (handle.get() < 0) {
+    const int error = errno;
+    struct stat info;
+    if (lstat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+      return absl::InvalidArgumentError(StrCat(path, ": is ",
+                                               S_ISREG(info.st_mode) ? "a file" : KindOf(info.st_mode),
+                                               "; a folder of evidence is expected"));
+    }
+    return FileError(path, "opened as a folder", error);
+  }
   return FolderFiles(path, std::move(handle));
 }
 

@@ -17,7 +17,8 @@ inline constexpr size_t kMaxEvidenceFiles = 1024;
 
 class FolderFiles {
  public:
-  // Follows no link at the end of `path`. Errors: FileError; NotFound where there is none.
+  // Follows no link at the end of `path`. Errors: FileError; NotFound where there is none,
+  // InvalidArgument for a link or a file.
   static StatusOr<FolderFiles> Open(const std::string& path);
 
   struct Listed {

@@ -77,10 +77,11 @@ StatusOr<bool> PlaceNew(const std::string& path, std::string_view text, mode_t m
 
 // The folder and those above it; those that this call makes are for the owner alone.
 Status MakePrivateFolders(const std::string& folder) {
-  const mode_t before = umask(077);
-  const Status status = MakeFolders(folder);
-  umask(before);
-  return status;
+  for (size_t slash = folder.find('/', 1);; slash = folder.find('/', slash + 1)) {
+    const std::string part = folder.substr(0, slash);
+    if (mkdir(part.c_str(), 0700) != 0 && !IsFolder(part)) return FileError(part, "made a folder", errno);
+    if (slash == folder.npos) return absl::OkStatus();
+  }
 }
 
 StatusOr<LocalKey> LoadLocalKey(const std::string& folder, const std::string& path) {
