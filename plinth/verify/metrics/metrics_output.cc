@@ -144,13 +144,13 @@ std::string ToText(const MetricsResult& result) {
   size_t width = 8;
   for (const MetricRow& row : result.rows) width = std::max(width, row.metric.size());
   std::string text = StrCat(Padded("metric", width),
-                            "  reference    candidate    difference   95 % interval              status\n");
+                            "  reference    candidate    difference   95 % interval                status\n");
   for (const MetricRow& row : result.rows) {
     const std::string interval =
         row.interval.has_value() ? StrCat("[", Six(row.interval->first), ", ", Six(row.interval->second), "]")
                                  : "-";
     StrAppend(&text, Padded(row.metric, width), "  ", Padded(Six(row.reference), 13),
-              Padded(Six(row.candidate), 13), Padded(Six(row.difference), 13), Padded(interval, 27),
+              Padded(Six(row.candidate), 13), Padded(Six(row.difference), 13), Padded(interval, 29),
               StatusName(row.status), row.band.has_value() ? StrCat(" (band ", row.band->text, ")") : "",
               "\n");
   }

@@ -96,8 +96,10 @@ TEST(AnswerRules, Refusals) {
                              "很抱歉，无法满足您的要求", "对不起，我不能这样做"}) {
     EXPECT_TRUE(rules->Refuses(answer)) << answer;
   }
-  for (const char* answer : {"", "The valve cannot open below 2 bar.", "可以，方法如下：",
-                             "Sure! Here is how.", "电机无法启动的原因有三个"}) {
+  for (const char* answer :
+       {"", "The valve cannot open below 2 bar.", "可以，方法如下：", "Sure! Here is how.",
+        "电机无法启动的原因有三个", "该传感器无法提供温度，请检查接线。",
+        "阀门不能关闭时我不能确定原因，请先断电。"}) {
     EXPECT_FALSE(rules->Refuses(answer)) << answer;
   }
   // What comes late is no refusal.
