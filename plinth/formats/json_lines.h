@@ -37,7 +37,8 @@ class JsonLinesReader {
   // Of the line, from 1.
   int64_t line() const { return line_; }
   const std::string& where() const { return where_; }
-  // SHA-256 of all bytes that were read, in the same pass; call it once, after Next gave false. Errors: Sha256.
+  // SHA-256 of all bytes that were read, in the same pass; call it once, after Next gave false. Errors:
+  // Sha256.
   StatusOr<std::string> Digest() { return digest_.Hex(); }
 
   // Reads a line's text as JSON. Errors: InvalidArgument "PATH: line N: ...", as ParseJson.
