@@ -35,13 +35,27 @@ StatusOr<double> Positive(const Config& c, std::string_view key) {
   return c.Refuse(key, StrCat("a number above 0, up to ", kLargest));
 }
 
-StatusOr<TypeNumbers> ReadType(const Config& c) {
+// What a format is, is not a matter of choice: only m and, for tf32, u_in are.
+struct Format {
+  double unit, accumulator, smallest;
+};
+Format FormatOf(size_t type) {
+  static constexpr std::array<Format, kNumberTypes - 1> kFormats = {{{0x1p-53, 0x1p-53, 0x1p-1022},
+                                                                     {0x1p-24, 0x1p-24, 0x1p-126},
+                                                                     {0x1p-24, 0x1p-24, 0x1p-126},
+                                                                     {0x1p-11, 0x1p-24, 0x1p-14},
+                                                                     {0x1p-8, 0x1p-24, 0x1p-126}}};
+  return kFormats[std::min(type, kFormats.size() - 1)];
+}
+
+StatusOr<TypeNumbers> ReadType(const Config& c, size_t type) {
   PLINTH_RETURN_IF_ERROR(c.CheckKeys({"u_out", "u_acc", "u_in", "smallest", "m"}));
+  const Format format = FormatOf(type);
   TypeNumbers t;
-  PLINTH_ASSIGN_OR_RETURN(t.u_out, Positive(c, "u_out"));
-  PLINTH_ASSIGN_OR_RETURN(t.u_acc, Positive(c, "u_acc"));
-  PLINTH_ASSIGN_OR_RETURN(t.u_in, c.Real("u_in", 0, 1));
-  PLINTH_ASSIGN_OR_RETURN(t.smallest, Positive(c, "smallest"));
+  PLINTH_ASSIGN_OR_RETURN(t.u_out, c.Real("u_out", format.unit, format.unit));
+  PLINTH_ASSIGN_OR_RETURN(t.u_acc, c.Real("u_acc", format.accumulator, format.accumulator));
+  PLINTH_ASSIGN_OR_RETURN(t.u_in, c.Real("u_in", 0, kTypeNames[type] == "tf32" ? 0x1p-10 : 0));
+  PLINTH_ASSIGN_OR_RETURN(t.smallest, c.Real("smallest", format.smallest, format.smallest));
   PLINTH_ASSIGN_OR_RETURN(t.m, Positive(c, "m"));
   return t;
 }
@@ -54,11 +68,12 @@ StatusOr<Limit> ReadUlp(const Config& c) {
   return limit;
 }
 
-StatusOr<Limit> ReadRelative(const Config& c) {
+StatusOr<Limit> ReadRelative(const Config& c, double unit) {
   PLINTH_RETURN_IF_ERROR(c.CheckKeys({"kind", "fixed", "grown", "row_sum"}));
   Limit limit{.kind = LimitKind::kRelativeL2};
   PLINTH_ASSIGN_OR_RETURN(limit.fixed, c.Real("fixed", 0, 1));
-  PLINTH_ASSIGN_OR_RETURN(limit.grown, c.Real("grown", 0, 1));
+  // A few times the accumulator's unit: 8 for Winograd.
+  PLINTH_ASSIGN_OR_RETURN(limit.grown, c.Real("grown", 0, 16 * unit));
   PLINTH_ASSIGN_OR_RETURN(limit.row_sum, c.RealOr("row_sum", 0, 1, 0));
   if (limit.fixed + limit.grown > 0) return limit;
   return c.Refuse("fixed", "a number above 0 here or in grown");
@@ -74,12 +89,12 @@ StatusOr<Limit> ReadSteps(const Config& c, LimitKind kind) {
 }
 
 // `as` gets the name of another type where the limit refers to it.
-StatusOr<Limit> ReadLimit(const Config& c, std::string* as) {
+StatusOr<Limit> ReadLimit(const Config& c, double unit, std::string* as) {
   PLINTH_ASSIGN_OR_RETURN(
       const std::string kind,
       c.Choice("kind", {"bitwise", "ulp", "relative_l2", "lsb", "codes", "distribution", "as", "undefined"}));
   if (kind == "ulp") return ReadUlp(c);
-  if (kind == "relative_l2") return ReadRelative(c);
+  if (kind == "relative_l2") return ReadRelative(c, unit);
   if (kind == "lsb") return ReadSteps(c, LimitKind::kLsb);
   if (kind == "codes") return ReadSteps(c, LimitKind::kCodes);
   if (kind == "as") {
@@ -110,7 +125,7 @@ Status ReadLimits(const Config& c, RuleClass* rule_class) {
       continue;
     }
     PLINTH_ASSIGN_OR_RETURN(const Config section, c.Section(kTypeNames[t]));
-    PLINTH_ASSIGN_OR_RETURN(rule_class->limits[t], ReadLimit(section, &as[t]));
+    PLINTH_ASSIGN_OR_RETURN(rule_class->limits[t], ReadLimit(section, FormatOf(t).accumulator, &as[t]));
   }
   for (size_t t = 0; t < kTypeNames.size(); ++t) {
     if (as[t].empty()) continue;
@@ -167,7 +182,7 @@ StatusOr<std::vector<RuleSet::Raise>> ReadRaises(const Config& c, std::string_vi
     RuleSet::Raise raise;
     const int64_t least = raises.empty() ? 1 : raises.back().below + 1;
     PLINTH_ASSIGN_OR_RETURN(raise.below, row.Int("below", least, int64_t{1} << 40));
-    PLINTH_ASSIGN_OR_RETURN(raise.factor, Positive(row, factor));
+    PLINTH_ASSIGN_OR_RETURN(raise.factor, row.Real(factor, 1, 100));
     raises.push_back(raise);
   }
   return raises;
@@ -214,15 +229,15 @@ Status ReadRest(const Config& root, RuleSet* rules) {
   PLINTH_RETURN_IF_ERROR(cap.CheckKeys({"lambda", "assumed_terms", "estimated_scale", "raises"}));
   PLINTH_ASSIGN_OR_RETURN(rules->cap_raises, ReadRaises(cap, "factor"));
   PLINTH_ASSIGN_OR_RETURN(rules->lambda, Positive(cap, "lambda"));
-  PLINTH_ASSIGN_OR_RETURN(rules->assumed_terms, cap.Real("assumed_terms", 1, 1e9));
+  PLINTH_ASSIGN_OR_RETURN(rules->assumed_terms, cap.Real("assumed_terms", 1, 65536));
   PLINTH_ASSIGN_OR_RETURN(rules->estimated_scale, Positive(cap, "estimated_scale"));
   PLINTH_ASSIGN_OR_RETURN(const Config noise, root.Section("noise"));
   PLINTH_RETURN_IF_ERROR(noise.CheckKeys({"factor"}));
   PLINTH_ASSIGN_OR_RETURN(rules->noise_factor, Positive(noise, "factor"));
   PLINTH_ASSIGN_OR_RETURN(const Config distribution, root.Section("distribution"));
   PLINTH_RETURN_IF_ERROR(distribution.CheckKeys({"ks", "z"}));
-  PLINTH_ASSIGN_OR_RETURN(rules->ks, Positive(distribution, "ks"));
-  PLINTH_ASSIGN_OR_RETURN(rules->z, Positive(distribution, "z"));
+  PLINTH_ASSIGN_OR_RETURN(rules->ks, distribution.Real("ks", 1, 10));
+  PLINTH_ASSIGN_OR_RETURN(rules->z, distribution.Real("z", 1, 20));
   return absl::OkStatus();
 }
 
@@ -231,7 +246,7 @@ Status ReadTypes(const Config& root, RuleSet* rules) {
   PLINTH_RETURN_IF_ERROR(types.CheckKeys({"f64", "f32", "tf32", "f16", "bf16"}));
   for (size_t t = 0; t + 1 < kTypeNames.size(); ++t) {
     PLINTH_ASSIGN_OR_RETURN(const Config section, types.Section(kTypeNames[t]));
-    PLINTH_ASSIGN_OR_RETURN(rules->types[t], ReadType(section));
+    PLINTH_ASSIGN_OR_RETURN(rules->types[t], ReadType(section, t));
   }
   return absl::OkStatus();
 }
