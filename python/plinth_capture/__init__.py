@@ -14,12 +14,27 @@ from .references import reference
 from .version import VERSION as __version__
 
 __all__ = [
-    "Capture", "CaptureError", "CaptureFolder", "Entry", "Report", "capture", "current", "load_report", "operator",
-    "read", "reference", "register_module",
-]  # fmt: skip
+    "Capture",
+    "CaptureError",
+    "CaptureFolder",
+    "Entry",
+    "Report",
+    "capture",
+    "current",
+    "load_report",
+    "operator",
+    "read",
+    "reference",
+    "register_module",
+]
 
-_WITH_TORCH = {"Capture": "session", "capture": "session", "current": "session", "operator": "operators",
-               "register_module": "modules"}  # fmt: skip
+_WITH_TORCH = {
+    "Capture": "session",
+    "capture": "session",
+    "current": "session",
+    "operator": "operators",
+    "register_module": "modules",
+}
 
 
 def __getattr__(name: str):

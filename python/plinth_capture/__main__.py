@@ -22,8 +22,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("arguments", nargs="*", help="arguments of the script; options of the script stand behind --")
     run.add_argument("--out", default="cap", metavar="DIR", help="the folder to write (cap)")
     run.add_argument("--plan", metavar="FILE", help="what to record, as plinth locate --next-plan writes it")
-    run.add_argument("--model", metavar="MODULE:ATTRIBUTE",
-                     help="the model; :NAME is a global of the script; default: the first module that is called")
+    run.add_argument(
+        "--model",
+        metavar="MODULE:ATTRIBUTE",
+        help="the model; :NAME is a global of the script; default: the first module that is called",
+    )
     run.add_argument("--level", choices=("module", "operator"), default="module")
     run.add_argument("--full", action="append", metavar="PATTERN", help="names to write in full; * is anything")
     run.add_argument("--forced-by", metavar="CAPTURE", help="feed this capture's inputs to each recorded module")

@@ -98,7 +98,7 @@ def value_table(name: str) -> np.ndarray:
         code = np.arange(256)
         exponent = (code >> t.mantissa_bits) & ((1 << t.exponent_bits) - 1)
         mantissa = code & ((1 << t.mantissa_bits) - 1)
-        step = 2.0 ** -t.mantissa_bits
+        step = 2.0**-t.mantissa_bits
         value = np.where(
             exponent == 0,
             mantissa * step * 2.0 ** (1 - t.bias),

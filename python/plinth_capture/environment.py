@@ -21,7 +21,8 @@ def _program() -> Optional[str]:
 
 
 def record() -> Dict[str, Any]:
-    """What `plinth env --json` says about the machine and this interpreter, where the program is there; else Python, framework and devices alone."""
+    """What `plinth env --json` says about the machine and this interpreter, where the program is there; else Python,
+    framework and devices alone."""
     program = _program()
     if program is not None:
         found = _asked(program, tuple(sorted(os.environ.items())))
@@ -30,9 +31,13 @@ def record() -> Dict[str, Any]:
     return {
         "schema": "plinth.environment-python/1",
         "python": _python(),
-        "machine": {"system": platform.system(), "release": platform.release(), "processor": platform.machine(),
-                    "cpus": os.cpu_count()},
-    }  # fmt: skip
+        "machine": {
+            "system": platform.system(),
+            "release": platform.release(),
+            "processor": platform.machine(),
+            "cpus": os.cpu_count(),
+        },
+    }
 
 
 @functools.lru_cache(maxsize=4)
@@ -41,9 +46,13 @@ def _asked(program: str, variables: Tuple[Tuple[str, str], ...]) -> Optional[str
     does not run: the short record then says what Python itself knows."""
     try:
         done = subprocess.run(
-            [program, "env", "--json", "--python", sys.executable], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            timeout=_SECONDS, check=True,
-        )  # fmt: skip
+            [program, "env", "--json", "--python", sys.executable],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=True,
+        )
         text = done.stdout.decode("utf-8")
         return text if isinstance(json.loads(text), dict) else None
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -86,8 +86,9 @@ def _conv(op):
     def handle(args, kwargs, _):
         b = _bind("input weight bias stride padding dilation groups", args, kwargs)
         given = (b["stride"] or 1, b["padding"] or 0, b["dilation"] or 1, b["groups"] or 1)
-        return Call(op, _ports(b["input"], b["weight"], b["bias"]),
-                    conv_attributes(op, *given, kernel=b["weight"].shape[2:]))
+        return Call(
+            op, _ports(b["input"], b["weight"], b["bias"]), conv_attributes(op, *given, kernel=b["weight"].shape[2:])
+        )
 
     return handle
 
@@ -98,15 +99,21 @@ def _convolution(args, kwargs, name):
     op = {3: "conv1d", 4: "conv2d"}.get(b["weight"].dim())
     if op is None or b["transposed"]:
         return _other(args, kwargs, name)
-    return Call(op, _ports(b["input"], b["weight"], b["bias"]),
-                conv_attributes(op, b["stride"], b["padding"], b["dilation"], b["groups"], b["weight"].shape[2:]))
+    return Call(
+        op,
+        _ports(b["input"], b["weight"], b["bias"]),
+        conv_attributes(op, b["stride"], b["padding"], b["dilation"], b["groups"], b["weight"].shape[2:]),
+    )
 
 
 def _layer_norm(args, kwargs, _):
     b = _bind("input normalized_shape weight bias eps", args, kwargs)
     eps = 1e-5 if b["eps"] is None else float(b["eps"])
-    return Call("layer_norm", _ports(b["input"], b["weight"], b["bias"]),
-                {"normalized_shape": plain(list(b["normalized_shape"])), "eps": eps})
+    return Call(
+        "layer_norm",
+        _ports(b["input"], b["weight"], b["bias"]),
+        {"normalized_shape": plain(list(b["normalized_shape"])), "eps": eps},
+    )
 
 
 def _rms_norm(args, kwargs, _):
@@ -114,8 +121,11 @@ def _rms_norm(args, kwargs, _):
 
     b = _bind("input normalized_shape weight eps", args, kwargs)
     eps = float(torch.finfo(b["input"].dtype).eps) if b["eps"] is None else float(b["eps"])
-    return Call("rms_norm", _ports(b["input"], b["weight"]),
-                {"normalized_shape": plain(list(b["normalized_shape"])), "eps": eps})
+    return Call(
+        "rms_norm",
+        _ports(b["input"], b["weight"]),
+        {"normalized_shape": plain(list(b["normalized_shape"])), "eps": eps},
+    )
 
 
 def _softmax(op):
@@ -164,8 +174,14 @@ def _unary(op):
 
 def _softplus(args, kwargs, _):
     b = _bind("input beta threshold", args, kwargs)
-    return Call("softplus", _ports(b["input"]), {"beta": float(1 if b["beta"] is None else b["beta"]),
-                                                 "threshold": float(20 if b["threshold"] is None else b["threshold"])})
+    return Call(
+        "softplus",
+        _ports(b["input"]),
+        {
+            "beta": float(1 if b["beta"] is None else b["beta"]),
+            "threshold": float(20 if b["threshold"] is None else b["threshold"]),
+        },
+    )
 
 
 def _embedding(args, kwargs, name):
@@ -181,9 +197,15 @@ def _embedding(args, kwargs, name):
 
 def _sort(args, kwargs, _):
     b = _bind("input dim descending", args, kwargs)
-    return Call("sort", _ports(b["input"]),
-                {"dim": _axis(-1 if b["dim"] is None else b["dim"], b["input"]), "descending": bool(b["descending"]),
-                 "stable": bool(b["stable"])})
+    return Call(
+        "sort",
+        _ports(b["input"]),
+        {
+            "dim": _axis(-1 if b["dim"] is None else b["dim"], b["input"]),
+            "descending": bool(b["descending"]),
+            "stable": bool(b["stable"]),
+        },
+    )
 
 
 def _argsort(args, kwargs, name):
@@ -192,9 +214,16 @@ def _argsort(args, kwargs, name):
 
 def _top_k(args, kwargs, _):
     b = _bind("input k dim largest sorted", args, kwargs)
-    return Call("top_k", _ports(b["input"]),
-                {"k": int(b["k"]), "dim": _axis(-1 if b["dim"] is None else b["dim"], b["input"]),
-                 "largest": b["largest"] is not False, "sorted": b["sorted"] is not False})
+    return Call(
+        "top_k",
+        _ports(b["input"]),
+        {
+            "k": int(b["k"]),
+            "dim": _axis(-1 if b["dim"] is None else b["dim"], b["input"]),
+            "largest": b["largest"] is not False,
+            "sorted": b["sorted"] is not False,
+        },
+    )
 
 
 def _argmax(args, kwargs, _):
@@ -207,8 +236,11 @@ def _argmax(args, kwargs, _):
 
 def _multinomial(args, kwargs, _):
     b = _bind("input num_samples replacement", args, kwargs)
-    return Call("sampling", _ports(b["input"]), {"method": "multinomial", "num_samples": int(b["num_samples"]),
-                                                 "replacement": bool(b["replacement"])})
+    return Call(
+        "sampling",
+        _ports(b["input"]),
+        {"method": "multinomial", "num_samples": int(b["num_samples"]), "replacement": bool(b["replacement"])},
+    )
 
 
 def _number(value):
@@ -221,7 +253,9 @@ def _quantize(fake, per_channel):
         b = _bind(names + ("quant_min quant_max" if fake else "dtype"), args, kwargs)
         scale = b["scales"] if b["scale"] is None else b["scale"]
         zero = b["zero_points"] if b["zero_point"] is None else b["zero_point"]
-        attributes = {} if fake else {"dtype": str(b["dtype"]).rsplit(".q", 1)[-1].replace("int", "i").replace("ui", "u")}
+        attributes = (
+            {} if fake else {"dtype": str(b["dtype"]).rsplit(".q", 1)[-1].replace("int", "i").replace("ui", "u")}
+        )
         attributes.update({k: int(b[k]) for k in ("quant_min", "quant_max") if b[k] is not None})
         if per_channel:
             attributes["axis"] = _axis(b["axis"], b["input"])
@@ -242,8 +276,9 @@ def _dequantize(args, kwargs, name):
         return _other(args, kwargs, name)
     attributes = quantisation_of(value)
     if "axis" in attributes:
-        return Call("dequantize", _ports(value, value.q_per_channel_scales(), value.q_per_channel_zero_points()),
-                    attributes)
+        return Call(
+            "dequantize", _ports(value, value.q_per_channel_scales(), value.q_per_channel_zero_points()), attributes
+        )
     return Call("dequantize", _ports(value), attributes)
 
 
@@ -383,8 +418,7 @@ HANDLERS["__abs__"] = HANDLERS["absolute"] = _unary("abs")
 OPENED = frozenset(("batch_norm",))
 
 # What moves, views, measures or makes tensors without computing: never an entry.
-SILENT = frozenset(
-    """
+SILENT = frozenset("""
     __get__ __set__ __delete__ __getitem__ __setitem__ __len__ __iter__ __contains__ __hash__ __repr__ __format__
     __bool__ __int__ __float__ __index__ __dlpack__ __array__ __reduce_ex__ __deepcopy__ __setstate__ __eq__ __ne__
     __lt__ __le__ __gt__ __ge__ __and__ __or__ __xor__ __invert__
@@ -404,8 +438,7 @@ SILENT = frozenset(
     copy_ fill_ zero_ normal_ uniform_ manual_seed eq ne lt le gt ge isnan isinf isfinite logical_not logical_and
     logical_or logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor __rand__ __ror__ all any tril triu
     broadcast_shapes _has_compatible_shallow_copy_type is_grad_enabled has_names _local_scalar_dense
-    """.split()
-)
+    """.split())
 
 
 def function_name(func) -> str:

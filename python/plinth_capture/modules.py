@@ -105,8 +105,9 @@ def _conv(op):
     def describe(m) -> Optional[ModuleKind]:
         if m.padding_mode != "zeros":
             return None  # it pads by other means first
-        return _simple(op, conv_attributes(op, m.stride, m.padding, m.dilation, m.groups, m.kernel_size),
-                       (m.weight, m.bias))
+        return _simple(
+            op, conv_attributes(op, m.stride, m.padding, m.dilation, m.groups, m.kernel_size), (m.weight, m.bias)
+        )
 
     return describe
 
@@ -173,8 +174,9 @@ def _norm(op):
 def _batch_norm(m) -> Optional[ModuleKind]:
     if m.training or m.running_mean is None:
         return None  # it computes with the batch's own statistics
-    return _simple("batch_norm", {"training": False, "eps": float(m.eps)},
-                   (m.weight, m.bias, m.running_mean, m.running_var))  # fmt: skip
+    return _simple(
+        "batch_norm", {"training": False, "eps": float(m.eps)}, (m.weight, m.bias, m.running_mean, m.running_var)
+    )
 
 
 _TORCH: Dict[str, Callable[[Any], Optional[ModuleKind]]] = {

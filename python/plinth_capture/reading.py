@@ -125,11 +125,21 @@ _FIELDS = ("index", "name", "op", "direction", "port", "step", "dtype", "shape",
 def _entry(value: Dict[str, Any]) -> Entry:
     more = {k: v for k, v in value.items() if k not in _FIELDS + ("attributes", "layout")}
     return Entry(
-        int(value["index"]), str(value["name"]), str(value.get("op", "")), str(value["direction"]),
-        int(value.get("port", 0)), int(value.get("step", 0)), str(value["dtype"]),
-        tuple(int(n) for n in value["shape"]), value.get("stats") or {}, value.get("tensor"),
-        str(value.get("digest") or ""), value.get("attributes") or {}, str(value.get("layout") or ""), more,
-    )  # fmt: skip
+        int(value["index"]),
+        str(value["name"]),
+        str(value.get("op", "")),
+        str(value["direction"]),
+        int(value.get("port", 0)),
+        int(value.get("step", 0)),
+        str(value["dtype"]),
+        tuple(int(n) for n in value["shape"]),
+        value.get("stats") or {},
+        value.get("tensor"),
+        str(value.get("digest") or ""),
+        value.get("attributes") or {},
+        str(value.get("layout") or ""),
+        more,
+    )
 
 
 def read(folder: Union[str, os.PathLike]) -> CaptureFolder:

@@ -117,8 +117,11 @@ class Recorder:
                 self.next_step()
             number = self._calls[base]
             self._calls[base] += 1
-            frame = Frame(base if not number else "%s#%d" % (base, number), base,
-                          modules.kind_of(module) if place.has_kind else None)
+            frame = Frame(
+                base if not number else "%s#%d" % (base, number),
+                base,
+                modules.kind_of(module) if place.has_kind else None,
+            )
             if self._stack:
                 self._stack[-1].children += 1
             arguments = Arguments(place.parameters, args, kwargs)
@@ -187,7 +190,9 @@ class Recorder:
             if frame is None:
                 return None
             if place.may_fuse and not frame.children:
-                self.notes["%s ran as one kernel of torch, past the modules in it; level=\"operator\" shows them" % base] += 1
+                self.notes[
+                    '%s ran as one kernel of torch, past the modules in it; level="operator" shows them' % base
+                ] += 1
             # In full where it is replaced, so that both can be compared.
             level = self._wants(frame, "output")
             reference = self.substitutes.replacing(frame.name, frame.base)
@@ -224,8 +229,13 @@ class Recorder:
         return replace_tensors(output, pick)
 
     def _module_entry(self, frame, direction, port, name, tensor, level, cast_to, more=None) -> None:
-        entry = {"name": frame.name, "op": frame.kind.op if frame.kind else "module", "direction": direction,
-                 "port": port, "step": self.step}  # fmt: skip
+        entry = {
+            "name": frame.name,
+            "op": frame.kind.op if frame.kind else "module",
+            "direction": direction,
+            "port": port,
+            "step": self.step,
+        }
         if frame.attributes:
             entry["attributes"] = frame.attributes
         if name:
@@ -280,8 +290,13 @@ class Recorder:
         return output
 
     def _operator_entry(self, frame, short, call, direction, port, name, tensor, level, cast_to, step=None) -> None:
-        entry = {"name": "%s/%s" % (frame.name, short), "op": call.op, "direction": direction, "port": port,
-                 "step": self.step if step is None else step}  # fmt: skip
+        entry = {
+            "name": "%s/%s" % (frame.name, short),
+            "op": call.op,
+            "direction": direction,
+            "port": port,
+            "step": self.step if step is None else step,
+        }
         if call.attributes:
             entry["attributes"] = call.attributes
         if name and not name.isdigit():

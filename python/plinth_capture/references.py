@@ -91,7 +91,7 @@ def load_module(path: str) -> None:
     except Exception as error:
         raise CaptureError("%s: fails when it is loaded: %s: %s" % (path, type(error).__name__, error)) from error
     if _references == before:
-        raise CaptureError("%s: registers nothing; decorate functions with @plinth_capture.reference(\"OP\")" % path)
+        raise CaptureError('%s: registers nothing; decorate functions with @plinth_capture.reference("OP")' % path)
 
 
 def compute(capture: Union[str, os.PathLike, CaptureFolder], out: Union[str, os.PathLike]) -> Computed:
@@ -146,7 +146,11 @@ def _recompute(source, name, step, entries: List[Entry], writer) -> Optional[str
             inspect.signature(function).bind(*arguments, **attributes)
         except TypeError as mismatch:
             where += ": it takes %s, not %d inputs and the attributes %s (%s)" % (
-                inspect.signature(function), len(arguments), sorted(attributes), mismatch)  # fmt: skip
+                inspect.signature(function),
+                len(arguments),
+                sorted(attributes),
+                mismatch,
+            )
             raise CaptureError(where) from error
         raise CaptureError("%s: %s: %s" % (where, type(error).__name__, error)) from error
     _write(name, step, op, attributes, result, outputs, writer)
@@ -164,8 +168,9 @@ def _write(name, step, op, attributes, result, outputs: Dict[int, Entry], writer
         except ValueError as error:
             raise CaptureError("%s %s" % (where, error)) from None
         if value.shape != outputs[port].shape:
-            raise CaptureError("%s has the shape %s; captured is %s"
-                               % (where, list(value.shape), list(outputs[port].shape)))  # fmt: skip
+            raise CaptureError(
+                "%s has the shape %s; captured is %s" % (where, list(value.shape), list(outputs[port].shape))
+            )
         entry = {"name": name, "op": op, "direction": "output", "port": port, "step": step}
         if attributes:
             entry["attributes"] = attributes
@@ -175,8 +180,12 @@ def _write(name, step, op, attributes, result, outputs: Dict[int, Entry], writer
 def _header(source: CaptureFolder) -> Dict[str, Any]:
     header = {k: v for k, v in source.header.items() if k != "schema"}
     header["producer"] = {
-        "name": "plinth_capture", "version": VERSION, "kind": "reference", "framework": "numpy",
-        "framework_version": np.__version__, "of": os.path.basename(os.path.abspath(source.folder)),
-    }  # fmt: skip
+        "name": "plinth_capture",
+        "version": VERSION,
+        "kind": "reference",
+        "framework": "numpy",
+        "framework_version": np.__version__,
+        "of": os.path.basename(os.path.abspath(source.folder)),
+    }
     header["precision"] = {"compute": "f64"}
     return header

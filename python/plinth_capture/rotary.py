@@ -52,7 +52,7 @@ def _turned(x, cos, sin, style: str):
 
 
 def style_of(function: Callable) -> Optional[str]:
-    """"halves" or "interleaved" where the function turns by cos and sin tables in that way, else None."""
+    """ "halves" or "interleaved" where the function turns by cos and sin tables in that way, else None."""
     import torch
 
     if [p.name for p in parameters_of(function)][:4] != ["q", "k", "cos", "sin"]:
@@ -92,11 +92,16 @@ def _wrapped(function: Callable, style: str) -> Callable:
                 return function(*args, **kwargs)
 
         def of_keys():
-            return recorder.run(Call("rotary", [(0, "k", given["k"])] + tables, {"style": style}), execute, False,
-                                lambda found: found[1])  # fmt: skip
+            return recorder.run(
+                Call("rotary", [(0, "k", given["k"])] + tables, {"style": style}),
+                execute,
+                False,
+                lambda found: found[1],
+            )
 
-        return recorder.run(Call("rotary", [(0, "q", given["q"])] + tables, {"style": style}), of_keys, False,
-                            lambda found: found[0])  # fmt: skip
+        return recorder.run(
+            Call("rotary", [(0, "q", given["q"])] + tables, {"style": style}), of_keys, False, lambda found: found[0]
+        )
 
     call.plinth_wrapped = True  # type: ignore[attr-defined]
     return call

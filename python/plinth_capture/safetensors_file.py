@@ -113,6 +113,8 @@ def read_bits(place: StoredTensor) -> np.ndarray:
     if place.begin == place.end:
         return np.empty(0, TYPES[place.dtype].bits)
     data = np.memmap(place.path, np.uint8, "r", place.begin, (place.end - place.begin,))
-    return data.view(TYPES[place.dtype].bits) if place.begin % TYPES[place.dtype].size == 0 else (
-        np.frombuffer(data.tobytes(), TYPES[place.dtype].bits)
+    return (
+        data.view(TYPES[place.dtype].bits)
+        if place.begin % TYPES[place.dtype].size == 0
+        else (np.frombuffer(data.tobytes(), TYPES[place.dtype].bits))
     )

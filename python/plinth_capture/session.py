@@ -151,14 +151,18 @@ class Capture:
             if selection.operators:
                 self._mode = function_mode(self._recorder)
                 if self._mode is None:
-                    self._say("this torch has no function modes (1.13 is the first), so that functional operators "
-                              "are not recorded; modules are")  # fmt: skip
+                    self._say(
+                        "this torch has no function modes (1.13 is the first), so that functional operators "
+                        "are not recorded; modules are"
+                    )
                 else:
                     self._rotary = RotaryFunctions(self._recorder, self._model)
                     self._mode.__enter__()
                     if torch_state.has_fused_attention(self._model):
-                        self._say("torch leaves its fused attention while functions are watched, which can change last "
-                                  "bits; torch.backends.mha.set_fastpath_enabled(False) in both runs makes them alike")
+                        self._say(
+                            "torch leaves its fused attention while functions are watched, which can change last "
+                            "bits; torch.backends.mha.set_fastpath_enabled(False) in both runs makes them alike"
+                        )
         except BaseException:
             self._unhook()
             self._writer.abandon()
@@ -179,8 +183,9 @@ class Capture:
             return
         problem = recorder.error
         if problem is None and not recorder.recorded and not writer.failed:
-            problem = CaptureError("%s: nothing was recorded: no module of the model ran, or no pattern names one"
-                                   % self.folder)  # fmt: skip
+            problem = CaptureError(
+                "%s: nothing was recorded: no module of the model ran, or no pattern names one" % self.folder
+            )
         if problem is None:
             unused = recorder.substitutes.unused()
             problem = CaptureError(unused) if unused else None
@@ -212,8 +217,10 @@ class Capture:
             hooked.add(id(module))
             self._hook_one(name, module)
         if compiled:
-            self._say("the model holds graphs of torch.compile, which hide the modules inside: only what runs outside "
-                      "of them is recorded; capture the model before it is compiled to see all")  # fmt: skip
+            self._say(
+                "the model holds graphs of torch.compile, which hide the modules inside: only what runs outside "
+                "of them is recorded; capture the model before it is compiled to see all"
+            )
 
     def _hook_one(self, name: str, module) -> None:
         recorder = self._recorder
@@ -272,14 +279,18 @@ class Capture:
             producer["notes"] = ["%s (%d times)" % (text, n) if n > 1 else text for text, n in recorder.notes.items()]
         return {
             "producer": producer,
-            "run": {"id": self._run_id, "repeat": self.repeat, "seed": self._seed,
-                    "mode": "forced" if recorder.substitutes.forced else "free"},
+            "run": {
+                "id": self._run_id,
+                "repeat": self.repeat,
+                "seed": self._seed,
+                "mode": "forced" if recorder.substitutes.forced else "free",
+            },
             "rank": self.rank,
             "world": self.world,
             "model": {"name": self._model_name, "digest": self._model_digest},
             "inputs": {"digest": self._inputs_digest or ""},
             "precision": precision,
-        }  # fmt: skip
+        }
 
 
 # Captures whose block is open, the innermost last.

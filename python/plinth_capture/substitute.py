@@ -63,7 +63,7 @@ class Substitutes:
                 self._opened[replace.capture] = Reference(replace.capture, rank)
             if not any(matches(replace.name, n) for n in self._with_output(replace.capture)):
                 raise CaptureError(
-                    "%s: holds no full output of %s, which is to be replaced; capture it with what = \"full\""
+                    '%s: holds no full output of %s, which is to be replaced; capture it with what = "full"'
                     % (replace.capture, replace.name)
                 )
         self.forced: Optional[Reference] = None

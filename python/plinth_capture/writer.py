@@ -119,8 +119,10 @@ class CaptureWriter:
             return self._stored[same]
         data = memoryview(bits).cast("B") if bits.size else b""
         shard = self._shards[-1] if self._shards else None
-        if shard is None or (shard.bytes and shard.bytes + len(data) > self._shard_bytes) or (
-            not shard.fits(key, value.name, value.shape, len(data))
+        if (
+            shard is None
+            or (shard.bytes and shard.bytes + len(data) > self._shard_bytes)
+            or (not shard.fits(key, value.name, value.shape, len(data)))
         ):
             if shard is not None:
                 shard.close()

@@ -140,7 +140,9 @@ def quantize(x, scales=None, zeros=None, scale=None, zero_point=None, axis=None,
              quant_max=None):  # fmt: skip
     s, z = _along(x, scale if scales is None else scales, axis), _along(x, zero_point if zeros is None else zeros, axis)
     low, high = RANGES[dtype]
-    return np.clip(np.rint(x / s) + z, low if quant_min is None else quant_min, high if quant_max is None else quant_max)
+    return np.clip(
+        np.rint(x / s) + z, low if quant_min is None else quant_min, high if quant_max is None else quant_max
+    )
 
 
 def dequantize(q, scales=None, zeros=None, scale=None, zero_point=None, axis=None, dtype=None):
@@ -211,6 +213,8 @@ def check(test, cap, tolerance=2e-6):
             if port < len(results):
                 scale = np.abs(np.where(np.isfinite(results[port]), results[port], 0)).max(initial=0)
                 test.assertEqual(got.shape, np.shape(results[port]), name)
-                np.testing.assert_allclose(got, results[port], rtol=0, atol=tolerance * scale, err_msg="%s %s" % (name, op))
+                np.testing.assert_allclose(
+                    got, results[port], rtol=0, atol=tolerance * scale, err_msg="%s %s" % (name, op)
+                )
         seen[op] = seen.get(op, 0) + 1
     return seen

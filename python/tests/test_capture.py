@@ -23,9 +23,21 @@ class Entries(CaptureTest):
     def test_modules_come_in_order_with_inputs_and_outputs(self):
         cap = self.captured(model(), TOKENS, full=True)
         names = [e.key for e in cap if e.name in ("(root)", "embed", "layers.0", "layers.1")]
-        self.assertEqual(names, [
-            "(root):in0@0", "embed:in0@0", "embed:in1@0", "embed:out0@0", "layers.0:in0@0", "layers.0:out0@0",
-            "layers.1:in0@0", "layers.1:out0@0", "(root):out0@0", "(root):out1@0"])  # fmt: skip
+        self.assertEqual(
+            names,
+            [
+                "(root):in0@0",
+                "embed:in0@0",
+                "embed:in1@0",
+                "embed:out0@0",
+                "layers.0:in0@0",
+                "layers.0:out0@0",
+                "layers.1:in0@0",
+                "layers.1:out0@0",
+                "(root):out0@0",
+                "(root):out1@0",
+            ],
+        )
         self.assertEqual([e.index for e in cap], list(range(len(cap))))
         self.assertEqual(cap.find("(root):out1@0").more["port_name"], "state")
 
@@ -202,7 +214,10 @@ class Untouched(CaptureTest):
         nets = [
             (nn.MultiheadAttention(8, 2, batch_first=True), (torch.randn(2, 5, 8),) * 3),
             (nn.Sequential(nn.Conv1d(3, 4, 3, padding="same"), nn.BatchNorm1d(4), nn.SiLU()), (torch.randn(2, 3, 9),)),
-            (nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.GroupNorm(2, 4), nn.Softmax(1)), (torch.randn(2, 3, 9, 9),)),
+            (
+                nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.GroupNorm(2, 4), nn.Softmax(1)),
+                (torch.randn(2, 3, 9, 9),),
+            ),
             (nn.LSTM(4, 5), (torch.randn(6, 2, 4),)),
             (nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True), (torch.randn(4, 33, 64),)),
         ]
@@ -308,8 +323,10 @@ class Kinds(CaptureTest):
         cap = self.captured(Nest(), torch.zeros(1), full=True)
         outs = [e for e in cap if e.direction == "output"]
         self.assertEqual([cap.tensor(e).item() for e in outs], [0, 1, 2, 3, 4])
-        self.assertEqual([e.more["port_name"] for e in outs],
-                         ["logits", "hidden.0", "hidden.1.b", "hidden.1.a.left", "hidden.1.a.right.0"])  # fmt: skip
+        self.assertEqual(
+            [e.more["port_name"] for e in outs],
+            ["logits", "hidden.0", "hidden.1.b", "hidden.1.a.left", "hidden.1.a.right.0"],
+        )
 
     def test_complex_tensors_get_an_axis_and_what_has_no_place_a_note(self):
         class Give(nn.Module):
@@ -469,7 +486,9 @@ class Runs(CaptureTest):
         net = model()
         own = self.captured(net, TOKENS).header["inputs"]["digest"]
         named = self.captured(net, TOKENS, name="b", inputs=TOKENS).header["inputs"]["digest"]
-        other = self.captured(net, TOKENS, name="c", inputs={"tokens": TOKENS, "more": TOKENS}).header["inputs"]["digest"]
+        other = self.captured(net, TOKENS, name="c", inputs={"tokens": TOKENS, "more": TOKENS}).header["inputs"][
+            "digest"
+        ]
         self.assertEqual(own, named)
         self.assertEqual(own, self.captured(net, TOKENS, name="d", full="(root)").find("(root):in0@0").digest)
         self.assertNotEqual(own, other)
@@ -520,7 +539,9 @@ class Runs(CaptureTest):
         net = Net()
         with pc.Capture(net, out=self.path("cap")):
             net(torch.ones(1, 2, requires_grad=True)).sum().backward()
-        self.assertEqual([e.key for e in pc.read(self.path("cap")) if e.name.startswith("fc")], ["fc:in0@0", "fc:out0@0"])
+        self.assertEqual(
+            [e.key for e in pc.read(self.path("cap")) if e.name.startswith("fc")], ["fc:in0@0", "fc:out0@0"]
+        )
 
     def test_a_model_that_catches_exceptions_keeps_its_names(self):
         class Fails(nn.Module):

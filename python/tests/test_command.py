@@ -41,8 +41,13 @@ class Command(CaptureTest):
 
     def run_main(self, *arguments):
         """In a process of its own, as a user would. Returns (code, stdout, stderr)."""
-        done = subprocess.run([sys.executable, "-m", "plinth_capture", *arguments], cwd=self.folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "plinth_capture", *arguments],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
         return done.returncode, done.stdout, done.stderr
 
     def in_process(self, *arguments):
@@ -51,9 +56,9 @@ class Command(CaptureTest):
         before = os.getcwd()
         os.chdir(self.folder)
         try:
-            with mock.patch.object(sys, "argv", list(sys.argv)), mock.patch.object(sys, "path", list(sys.path)), (
-                mock.patch.dict(session.defaults)
-            ), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with mock.patch.object(sys, "argv", list(sys.argv)), mock.patch.object(
+                sys, "path", list(sys.path)
+            ), mock.patch.dict(session.defaults), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 code = main(list(arguments))
         except SystemExit as end:
             code = end.code
@@ -69,8 +74,23 @@ class Command(CaptureTest):
 class Run(Command):
     def test_the_first_module_that_is_called(self):
         self.write("script.py", SCRIPT)
-        code, out, err = self.run_main("run", "--out", "cap", "--full", "*", "--level", "operator", "--run-id", "r",
-                                       "--seed", "0", "script.py", "7", "--", "--flag")  # fmt: skip
+        code, out, err = self.run_main(
+            "run",
+            "--out",
+            "cap",
+            "--full",
+            "*",
+            "--level",
+            "operator",
+            "--run-id",
+            "r",
+            "--seed",
+            "0",
+            "script.py",
+            "7",
+            "--",
+            "--flag",
+        )
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, "ran ['7', '--flag'] __main__\n")
         cap = pc.read(self.path("cap"))
@@ -82,10 +102,17 @@ class Run(Command):
         plan = 'schema = "plinth.capture-plan/1"\n[[record]]\nname = "0"\nwhat = "full"\n'
         self.write("plan.toml", plan)
         code, out, err = self.in_process("run", "script.py", "--out", "cap", "--plan", "plan.toml", "--", "--loss")
-        self.assertEqual((code, err), (2, "plinth_capture: error: cap: nothing was recorded: no module of the model ran, "
-                                          "or no pattern names one\n"))  # fmt: skip
-        code, out, err = self.in_process("run", "script.py", "--out", "cap", "--plan", "plan.toml", "--model", ":net", "--",
-                                       "--loss")  # fmt: skip
+        self.assertEqual(
+            (code, err),
+            (
+                2,
+                "plinth_capture: error: cap: nothing was recorded: no module of the model ran, "
+                "or no pattern names one\n",
+            ),
+        )
+        code, out, err = self.in_process(
+            "run", "script.py", "--out", "cap", "--plan", "plan.toml", "--model", ":net", "--", "--loss"
+        )
         self.assertEqual((code, err, out), (0, "", "ran ['--loss'] __main__\n"))
         self.assertEqual({e.name for e in pc.read(self.path("cap"))}, {"0"})
 
@@ -95,8 +122,11 @@ class Run(Command):
         code, _, err = self.in_process("run", "use.py", "--out", "a", "--model", "models:Holder.net")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(pc.read(self.path("a")).header["model"]["name"], "Linear")
-        self.write("own.py", "import torch, models, plinth_capture\nmodels.net(torch.ones(1, 2)) if 0 else None\n"
-                             "with plinth_capture.Capture(models.net):\n    models.net(torch.ones(1, 2))\n")  # fmt: skip
+        self.write(
+            "own.py",
+            "import torch, models, plinth_capture\nmodels.net(torch.ones(1, 2)) if 0 else None\n"
+            "with plinth_capture.Capture(models.net):\n    models.net(torch.ones(1, 2))\n",
+        )
         code, _, err = self.in_process("run", "own.py", "--out", "b", "--seed", "4")
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(pc.read(self.path("b")).header["run"]["seed"], 4)
@@ -127,9 +157,10 @@ class Run(Command):
         code, _, err = self.in_process("run", "example.py", "--out", "cap", "--level", "operator", "--full", "*")
         self.assertEqual((code, err), (0, ""))
         cap = pc.read(self.path("cap"))
-        self.assertEqual(recompute.check(self, cap, 4e-6),
-                         {"embedding": 1, "layer_norm": 4, "linear": 17, "matmul": 8, "div": 4, "softmax": 4, "add": 8,
-                          "gelu": 4})  # fmt: skip
+        self.assertEqual(
+            recompute.check(self, cap, 4e-6),
+            {"embedding": 1, "layer_norm": 4, "linear": 17, "matmul": 8, "div": 4, "softmax": 4, "add": 8, "gelu": 4},
+        )
 
     def test_show(self):
         self.captured(model(), TOKENS)
@@ -185,7 +216,9 @@ class Reference(Command):
         self.cap = self.captured(Uses(), torch.randn(3, 4), level="operator", full=True, run_id="r")
 
     def test_truth_in_double(self):
-        code, out, err = self.in_process("reference", self.path("cap"), "--module", self.refs, "--out", self.path("truth"))
+        code, out, err = self.in_process(
+            "reference", self.path("cap"), "--module", self.refs, "--out", self.path("truth")
+        )
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(out, "2 operators recomputed into %s\n" % self.path("truth"))
         truth = pc.read(self.path("truth"))
@@ -210,17 +243,25 @@ class Reference(Command):
         register = '@plinth_capture.reference("my_norm")\n'
         self.assertIn("other.py: registers nothing", refusal(""))
         self.assertIn("other.py: fails when it is loaded: ZeroDivisionError", refusal("1 / 0"))
-        self.assertIn("nothing was recomputed: it holds no operator that has a reference (there are: absent)",
-                      refusal('@plinth_capture.reference("absent")\ndef f(x): return x'))  # fmt: skip
+        self.assertIn(
+            "nothing was recomputed: it holds no operator that has a reference (there are: absent)",
+            refusal('@plinth_capture.reference("absent")\ndef f(x): return x'),
+        )
         references._references.clear()
         self.assertIn("it takes (x), not 2 inputs and the attributes ['eps']", refusal(register + "def f(x): return x"))
-        self.assertIn("fails at (root)/my_norm.0: ValueError: bad",
-                      refusal(register + "def f(x, w, eps): raise ValueError('bad')"))  # fmt: skip
-        self.assertIn("output 0, has the shape [1]; captured is [3, 4]", refusal(register + "def f(x, w, eps): return [1.0]"))
+        self.assertIn(
+            "fails at (root)/my_norm.0: ValueError: bad",
+            refusal(register + "def f(x, w, eps): raise ValueError('bad')"),
+        )
+        self.assertIn(
+            "output 0, has the shape [1]; captured is [3, 4]", refusal(register + "def f(x, w, eps): return [1.0]")
+        )
         self.assertIn("output 0, is of type <U1", refusal(register + "def f(x, w, eps): return 'a'"))
         self.captured(Uses(), torch.randn(3, 4), name="stats", level="operator")
-        self.assertIn("(root)/my_norm.0 (step 0): input 0 was recorded as statistics alone",
-                      refusal(register + "def f(x, w, eps): return x", cap="stats"))  # fmt: skip
+        self.assertIn(
+            "(root)/my_norm.0 (step 0): input 0 was recorded as statistics alone",
+            refusal(register + "def f(x, w, eps): return x", cap="stats"),
+        )
         code, _, err = self.in_process("reference", self.path("cap"), "--module", self.path("no"), "--out", "x")
         self.assertEqual(code, 2)
         self.assertIn("no: there is no such file", err)
@@ -268,8 +309,10 @@ class Reading(Command):
 
     def test_what_needs_no_torch_works_without(self):
         self.captured(model(), TOKENS, full=True)
-        code = ("import sys; sys.modules['torch'] = None\nimport plinth_capture as pc\n"
-                "print(pc.read('cap').tensor('head:out0@0').shape)\n"
-                "try: pc.Capture(None)\nexcept ImportError: print('no torch')\n")  # fmt: skip
+        code = (
+            "import sys; sys.modules['torch'] = None\nimport plinth_capture as pc\n"
+            "print(pc.read('cap').tensor('head:out0@0').shape)\n"
+            "try: pc.Capture(None)\nexcept ImportError: print('no torch')\n"
+        )
         done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, stdout=subprocess.PIPE, check=True)
         self.assertEqual(done.stdout.decode(), "(2, 5, 11)\nno torch\n")

@@ -50,38 +50,83 @@ class Operators(CaptureTest):
         x, w, b = self.x, torch.randn(5, 4), torch.randn(5)
         self.check(lambda x: (F.linear(x, w, b), F.linear(x, w), F.linear(x, bias=b, weight=w)), x, want={"linear": 3})
         m = x.transpose(1, 2)
-        self.check(lambda x: (x @ m, torch.matmul(x, m), x.matmul(m), torch.bmm(x, m), torch.mm(x[0], m[0]),
-                              torch.matmul(input=x, other=m), x[0, 0] @ w.t(), torch.mv(w, x[0, 0])),
-                   x, want={"matmul": 8})  # fmt: skip
-        self.check(lambda x: (torch.addmm(b, x[0], w.t()), torch.addmm(b, x[0], w.t(), beta=0.5, alpha=2.0),
-                              torch.baddbmm(torch.ones(2, 3, 3), x, m, alpha=3.0)), x, want={"matmul": 3})  # fmt: skip
+        self.check(
+            lambda x: (
+                x @ m,
+                torch.matmul(x, m),
+                x.matmul(m),
+                torch.bmm(x, m),
+                torch.mm(x[0], m[0]),
+                torch.matmul(input=x, other=m),
+                x[0, 0] @ w.t(),
+                torch.mv(w, x[0, 0]),
+            ),
+            x,
+            want={"matmul": 8},
+        )
+        self.check(
+            lambda x: (
+                torch.addmm(b, x[0], w.t()),
+                torch.addmm(b, x[0], w.t(), beta=0.5, alpha=2.0),
+                torch.baddbmm(torch.ones(2, 3, 3), x, m, alpha=3.0),
+            ),
+            x,
+            want={"matmul": 3},
+        )
 
     def test_convolutions(self):
         x1, x2 = torch.randn(2, 4, 9), torch.randn(2, 4, 7, 8)
         w1, w2, b = torch.randn(6, 2, 3), torch.randn(6, 4, 3, 2), torch.randn(6)
-        self.check(lambda x: (F.conv1d(x, w1, b, groups=2), F.conv1d(x, w1, None, 2, 1, 2, 2), F.conv1d(x[0], w1, groups=2),
-                              F.conv1d(x, w1, b, padding="same", groups=2)), x1, want={"conv1d": 4})  # fmt: skip
-        self.check(lambda x: (F.conv2d(x, w2, b, stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
-                              torch.conv2d(x, w2, padding="valid")), x2, want={"conv2d": 2})  # fmt: skip
+        self.check(
+            lambda x: (
+                F.conv1d(x, w1, b, groups=2),
+                F.conv1d(x, w1, None, 2, 1, 2, 2),
+                F.conv1d(x[0], w1, groups=2),
+                F.conv1d(x, w1, b, padding="same", groups=2),
+            ),
+            x1,
+            want={"conv1d": 4},
+        )
+        self.check(
+            lambda x: (
+                F.conv2d(x, w2, b, stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
+                torch.conv2d(x, w2, padding="valid"),
+            ),
+            x2,
+            want={"conv2d": 2},
+        )
         even = nn.Conv1d(4, 6, 4, padding="same")
-        cap = self.check(nn.Sequential(even, nn.Conv1d(6, 6, 3, groups=3, stride=2)), x1, want={"conv1d": 2}, level="module")
+        cap = self.check(
+            nn.Sequential(even, nn.Conv1d(6, 6, 3, groups=3, stride=2)), x1, want={"conv1d": 2}, level="module"
+        )
         self.assertEqual(cap.find("0:out0@0").attributes["padding_end"], [2])
-        self.check(nn.Sequential(nn.Conv2d(4, 6, 3, padding=1), nn.Conv2d(6, 2, (1, 3), bias=False)), x2,
-                   want={"conv2d": 2}, level="module")  # fmt: skip
+        self.check(
+            nn.Sequential(nn.Conv2d(4, 6, 3, padding=1), nn.Conv2d(6, 2, (1, 3), bias=False)),
+            x2,
+            want={"conv2d": 2},
+            level="module",
+        )
         reflect = nn.Conv1d(4, 6, 3, padding=1, padding_mode="reflect")
         self.check(reflect, x1, want={}, level="module")  # pads by other means, so the module is no operator
         self.check(reflect, x1, want={"conv1d": 1})
 
     def test_norms(self):
         x, w, b = self.x, torch.randn(4), torch.randn(4)
-        self.check(lambda x: (F.layer_norm(x, (4,), w, b, 1e-3), F.layer_norm(x, (3, 4)), torch.layer_norm(x, (4,), w)),
-                   x, want={"layer_norm": 3})  # fmt: skip
+        self.check(
+            lambda x: (F.layer_norm(x, (4,), w, b, 1e-3), F.layer_norm(x, (3, 4)), torch.layer_norm(x, (4,), w)),
+            x,
+            want={"layer_norm": 3},
+        )
         norm = nn.LayerNorm((3, 4), eps=0.1)
         nn.init.normal_(norm.weight)
-        self.check(nn.Sequential(norm, nn.LayerNorm(4, elementwise_affine=False)), x, want={"layer_norm": 2}, level="module")
+        self.check(
+            nn.Sequential(norm, nn.LayerNorm(4, elementwise_affine=False)), x, want={"layer_norm": 2}, level="module"
+        )
         if has("nn.RMSNorm"):
             self.check(lambda x: (F.rms_norm(x, (4,), w, 1e-3), F.rms_norm(x, (3, 4))), x, want={"rms_norm": 2})
-            self.check(nn.Sequential(nn.RMSNorm(4), nn.RMSNorm((3, 4), eps=0.1)), x, want={"rms_norm": 2}, level="module")
+            self.check(
+                nn.Sequential(nn.RMSNorm(4), nn.RMSNorm((3, 4), eps=0.1)), x, want={"rms_norm": 2}, level="module"
+            )
 
     def test_norms_of_other_packages_by_their_class_names(self):
         def norm(name, offset=0.0, **fields):
@@ -95,18 +140,34 @@ class Operators(CaptureTest):
                 setattr(module, key, value)
             return module
 
-        nets = [norm("LlamaRMSNorm", variance_epsilon=0.1), norm("T5LayerNorm", variance_epsilon=0.2),
-                norm("GemmaRMSNorm", 1.0, eps=0.3)]  # fmt: skip
+        nets = [
+            norm("LlamaRMSNorm", variance_epsilon=0.1),
+            norm("T5LayerNorm", variance_epsilon=0.2),
+            norm("GemmaRMSNorm", 1.0, eps=0.3),
+        ]
         cap = self.check(nn.Sequential(*nets), self.x, want={"rms_norm": 3}, level="module")
         self.assertEqual(cap.find("2:out0@0").attributes, {"normalized_shape": [4], "eps": 0.3, "weight_offset": 1.0})
         self.check(norm("MyNorm", eps=0.1), self.x, want={}, level="module")
 
     def test_softmax(self):
-        self.check(lambda x: (x.softmax(-1), F.softmax(x, dim=1), torch.softmax(x, 0), x.log_softmax(2),
-                              F.log_softmax(x, dim=-1), torch.log_softmax(x, 1)),
-                   self.x, want={"softmax": 3, "log_softmax": 3})  # fmt: skip
-        self.check(nn.Sequential(nn.Softmax(-1), nn.LogSoftmax(1)), self.x, want={"softmax": 1, "log_softmax": 1},
-                   level="module")  # fmt: skip
+        self.check(
+            lambda x: (
+                x.softmax(-1),
+                F.softmax(x, dim=1),
+                torch.softmax(x, 0),
+                x.log_softmax(2),
+                F.log_softmax(x, dim=-1),
+                torch.log_softmax(x, 1),
+            ),
+            self.x,
+            want={"softmax": 3, "log_softmax": 3},
+        )
+        self.check(
+            nn.Sequential(nn.Softmax(-1), nn.LogSoftmax(1)),
+            self.x,
+            want={"softmax": 1, "log_softmax": 1},
+            level="module",
+        )
 
     def test_attention(self):
         if not has("nn.functional.scaled_dot_product_attention"):
@@ -115,11 +176,22 @@ class Operators(CaptureTest):
         q, k, v = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 6, 8), torch.randn(2, 4, 6, 3)
         mask = torch.rand(5, 6) > 0.3
         mask[:, 0] = True
-        self.check(lambda q: (attend(q, k, v), attend(q, k, v, mask), attend(q, k, v, torch.randn(2, 1, 5, 6)),
-                              attend(q, k, v, is_causal=True), attend(q, k, v, scale=0.3)),
-                   q, want={"attention": 5}, tolerance=4e-6)  # fmt: skip
+        self.check(
+            lambda q: (
+                attend(q, k, v),
+                attend(q, k, v, mask),
+                attend(q, k, v, torch.randn(2, 1, 5, 6)),
+                attend(q, k, v, is_causal=True),
+                attend(q, k, v, scale=0.3),
+            ),
+            q,
+            want={"attention": 5},
+            tolerance=4e-6,
+        )
         if "enable_gqa" in (attend.__doc__ or ""):
-            self.check(lambda q: attend(q, k[:, :2], v[:, :2], enable_gqa=True), q, want={"attention": 1}, tolerance=4e-6)
+            self.check(
+                lambda q: attend(q, k[:, :2], v[:, :2], enable_gqa=True), q, want={"attention": 1}, tolerance=4e-6
+            )
 
     def test_attention_of_torch_as_a_module_and_in_its_parts(self):
         for batch_first in (False, True):
@@ -128,6 +200,7 @@ class Operators(CaptureTest):
             x = torch.randn(5, 5, 8)
             mask = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
             want = {"multihead_attention": 1}
+
             class Uses(nn.Module):
                 def __init__(self):
                     super().__init__()
@@ -148,23 +221,85 @@ class Operators(CaptureTest):
 
     def test_elements(self):
         x, y = self.x, torch.rand(2, 3, 4) + 0.5
-        self.check(lambda x: (F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x), F.relu(x), torch.relu(x), x.sigmoid(),
-                              torch.sigmoid(x), x.tanh(), F.softplus(x, 2.0, 1.0), x.exp(), y.log(), y.sqrt(), y.rsqrt(),
-                              x.erf(), x.sin(), x.cos(), x.abs(), -x, y.reciprocal(), x.square()),
-                   x, want={"gelu": 2, "silu": 1, "relu": 2, "sigmoid": 2, "tanh": 1, "softplus": 1, "exp": 1, "log": 1,
-                            "sqrt": 1, "rsqrt": 1, "erf": 1, "sin": 1, "cos": 1, "abs": 1, "neg": 1, "reciprocal": 1,
-                            "square": 1})  # fmt: skip
-        self.check(nn.Sequential(nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Sigmoid(), nn.Tanh(), nn.ReLU(), nn.Softplus()),
-                   x, want={"gelu": 2, "silu": 1, "sigmoid": 1, "tanh": 1, "relu": 1, "softplus": 1}, level="module")
+        self.check(
+            lambda x: (
+                F.gelu(x),
+                F.gelu(x, approximate="tanh"),
+                F.silu(x),
+                F.relu(x),
+                torch.relu(x),
+                x.sigmoid(),
+                torch.sigmoid(x),
+                x.tanh(),
+                F.softplus(x, 2.0, 1.0),
+                x.exp(),
+                y.log(),
+                y.sqrt(),
+                y.rsqrt(),
+                x.erf(),
+                x.sin(),
+                x.cos(),
+                x.abs(),
+                -x,
+                y.reciprocal(),
+                x.square(),
+            ),
+            x,
+            want={
+                "gelu": 2,
+                "silu": 1,
+                "relu": 2,
+                "sigmoid": 2,
+                "tanh": 1,
+                "softplus": 1,
+                "exp": 1,
+                "log": 1,
+                "sqrt": 1,
+                "rsqrt": 1,
+                "erf": 1,
+                "sin": 1,
+                "cos": 1,
+                "abs": 1,
+                "neg": 1,
+                "reciprocal": 1,
+                "square": 1,
+            },
+        )
+        self.check(
+            nn.Sequential(nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Sigmoid(), nn.Tanh(), nn.ReLU(), nn.Softplus()),
+            x,
+            want={"gelu": 2, "silu": 1, "sigmoid": 1, "tanh": 1, "relu": 1, "softplus": 1},
+            level="module",
+        )
         quick = type("QuickGELUActivation", (nn.Module,), {"forward": lambda self, x: x * torch.sigmoid(1.702 * x)})
         self.check(quick(), x, want={"gelu": 1}, level="module")
 
     def test_arithmetic(self):
         x, y = self.x, torch.rand(3, 4) + 0.5
-        self.check(lambda x: (x + y, x + 1, 1 + x, torch.add(x, y, alpha=0.5), x.add(y), x - y, 1 - x, x - 2, torch.sub(x, y),
-                              torch.rsub(x, y), x * y, 2 * x, x.mul(3), torch.mul(x, y), x / y, x / 2, torch.div(x, y),
-                              torch.true_divide(x, y)),
-                   x, want={"add": 5, "sub": 5, "mul": 4, "div": 4})  # fmt: skip
+        self.check(
+            lambda x: (
+                x + y,
+                x + 1,
+                1 + x,
+                torch.add(x, y, alpha=0.5),
+                x.add(y),
+                x - y,
+                1 - x,
+                x - 2,
+                torch.sub(x, y),
+                torch.rsub(x, y),
+                x * y,
+                2 * x,
+                x.mul(3),
+                torch.mul(x, y),
+                x / y,
+                x / 2,
+                torch.div(x, y),
+                torch.true_divide(x, y),
+            ),
+            x,
+            want={"add": 5, "sub": 5, "mul": 4, "div": 4},
+        )
         # Torch computes this one as a reciprocal and a product.
         self.check(lambda x: 2 / x, y, want={"reciprocal": 1, "mul": 1})
 
@@ -180,24 +315,48 @@ class Operators(CaptureTest):
 
     def test_tables_and_order(self):
         table = torch.randn(7, 4)
-        self.check(lambda i: (F.embedding(i, table), F.embedding(i, table, padding_idx=1), torch.embedding(table, i)),
-                   torch.tensor([[1, 2], [6, 0]]), want={"embedding": 3})  # fmt: skip
+        self.check(
+            lambda i: (F.embedding(i, table), F.embedding(i, table, padding_idx=1), torch.embedding(table, i)),
+            torch.tensor([[1, 2], [6, 0]]),
+            want={"embedding": 3},
+        )
         self.check(nn.Embedding(7, 4, padding_idx=0), torch.tensor([1, 6]), want={"embedding": 1}, level="module")
         limited = nn.Embedding(7, 4, max_norm=1.0)
         self.check(limited, torch.tensor([1, 6]), want={}, level="module")
-        self.check(lambda x: (torch.sort(x), x.sort(1, True), torch.argsort(x, 0), torch.sort(x, stable=True, dim=0)),
-                   self.x, want={"sort": 4})  # fmt: skip
-        self.check(lambda x: (torch.topk(x, 2), x.topk(2, 1, False), torch.topk(x, k=1, dim=0)), self.x, want={"top_k": 3})
-        self.check(lambda x: (x.argmax(), torch.argmax(x, 1), x.argmax(-1, True), torch.argmax(x, dim=0)), self.x,
-                   want={"sampling": 4})  # fmt: skip
+        self.check(
+            lambda x: (torch.sort(x), x.sort(1, True), torch.argsort(x, 0), torch.sort(x, stable=True, dim=0)),
+            self.x,
+            want={"sort": 4},
+        )
+        self.check(
+            lambda x: (torch.topk(x, 2), x.topk(2, 1, False), torch.topk(x, k=1, dim=0)), self.x, want={"top_k": 3}
+        )
+        self.check(
+            lambda x: (x.argmax(), torch.argmax(x, 1), x.argmax(-1, True), torch.argmax(x, dim=0)),
+            self.x,
+            want={"sampling": 4},
+        )
 
     def test_sums_and_pieces(self):
         x = self.x
-        self.check(lambda x: (x.sum(), x.sum(-1), torch.sum(x, (0, 2), keepdim=True), x.mean(), x.mean(dim=1),
-                              torch.mean(x, -1, True), x.cumsum(-1), torch.cumsum(x, dim=0),
-                              torch.cat([x, x * 2], -1), torch.cat((torch.zeros(0), x)), torch.concat([x, x], dim=1),
-                              torch.index_select(x, 1, torch.tensor([2, 0]))),
-                   x, want={"sum": 3, "mean": 3, "cumsum": 2, "mul": 1, "cat": 3, "index_select": 1})  # fmt: skip
+        self.check(
+            lambda x: (
+                x.sum(),
+                x.sum(-1),
+                torch.sum(x, (0, 2), keepdim=True),
+                x.mean(),
+                x.mean(dim=1),
+                torch.mean(x, -1, True),
+                x.cumsum(-1),
+                torch.cumsum(x, dim=0),
+                torch.cat([x, x * 2], -1),
+                torch.cat((torch.zeros(0), x)),
+                torch.concat([x, x], dim=1),
+                torch.index_select(x, 1, torch.tensor([2, 0])),
+            ),
+            x,
+            want={"sum": 3, "mean": 3, "cumsum": 2, "mul": 1, "cat": 3, "index_select": 1},
+        )
 
     def test_batch_norm(self):
         net = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False, eps=0.1)).eval()
@@ -205,8 +364,11 @@ class Operators(CaptureTest):
         nn.init.normal_(net[0].weight)
         self.check(net, self.x, want={"batch_norm": 2}, level="module")
         mean, variance, w = torch.randn(3), torch.rand(3) + 0.5, torch.randn(3)
-        self.check(lambda x: (F.batch_norm(x, mean, variance, w, w * 1, False, 0.1, 0.2), F.batch_norm(x, mean, variance)),
-                   self.x, want={"batch_norm": 2, "mul": 1})  # fmt: skip
+        self.check(
+            lambda x: (F.batch_norm(x, mean, variance, w, w * 1, False, 0.1, 0.2), F.batch_norm(x, mean, variance)),
+            self.x,
+            want={"batch_norm": 2, "mul": 1},
+        )
         self.check(nn.BatchNorm1d(3), self.x, want={}, level="module")  # the batch's own statistics
 
     def test_random_choice_keeps_its_random_numbers(self):
@@ -216,34 +378,63 @@ class Operators(CaptureTest):
         torch.manual_seed(9)
         cap = self.captured(Calls(lambda p: torch.multinomial(p, 2, replacement=True)), p, level="operator", full=True)
         self.assertSameTensor(cap.tensor("(root)/sampling.0:out0@0"), want)
-        self.assertEqual(cap.find("(root)/sampling.0:out0@0").attributes,
-                         {"method": "multinomial", "num_samples": 2, "replacement": True})  # fmt: skip
+        self.assertEqual(
+            cap.find("(root)/sampling.0:out0@0").attributes,
+            {"method": "multinomial", "num_samples": 2, "replacement": True},
+        )
 
     def test_quantisation(self):
         x = torch.randn(3, 4) * 20
         scales, zeros = torch.rand(3, dtype=torch.float64) + 0.1, torch.tensor([1, -2, 3])
         single, small = scales.float(), zeros.int()
-        self.check(lambda x: torch.quantize_per_tensor(x, 0.3, 4, torch.qint8).dequantize(), x,
-                   want={"quantize": 1, "dequantize": 1})  # fmt: skip
-        self.check(lambda x: torch.quantize_per_tensor(x, 0.25, 100, torch.quint8).dequantize(), x,
-                   want={"quantize": 1, "dequantize": 1})  # fmt: skip
-        self.check(lambda x: torch.quantize_per_channel(x, scales, zeros, 0, torch.qint8).dequantize(), x,
-                   want={"quantize": 1, "dequantize": 1})  # fmt: skip
-        self.check(lambda x: (torch.fake_quantize_per_tensor_affine(x, 0.3, 1, -100, 100),
-                              torch.fake_quantize_per_channel_affine(x, single, small, 0, -128, 127)),
-                   x, want={"fake_quantize": 2})  # fmt: skip
+        self.check(
+            lambda x: torch.quantize_per_tensor(x, 0.3, 4, torch.qint8).dequantize(),
+            x,
+            want={"quantize": 1, "dequantize": 1},
+        )
+        self.check(
+            lambda x: torch.quantize_per_tensor(x, 0.25, 100, torch.quint8).dequantize(),
+            x,
+            want={"quantize": 1, "dequantize": 1},
+        )
+        self.check(
+            lambda x: torch.quantize_per_channel(x, scales, zeros, 0, torch.qint8).dequantize(),
+            x,
+            want={"quantize": 1, "dequantize": 1},
+        )
+        self.check(
+            lambda x: (
+                torch.fake_quantize_per_tensor_affine(x, 0.3, 1, -100, 100),
+                torch.fake_quantize_per_channel_affine(x, single, small, 0, -128, 127),
+            ),
+            x,
+            want={"fake_quantize": 2},
+        )
 
     def test_casts(self):
         def casts(x):
-            return x.half(), x.to(torch.bfloat16), x.to(torch.float64).float(), x.type(torch.int32), x.float(), x.to(x)
+            return (
+                x.half(),
+                x.to(torch.bfloat16),
+                x.to(torch.float64).float(),
+                x.type(torch.int32),
+                x.float(),
+                x.to(x),
+            )
 
         cap = self.check(casts, torch.tensor([1.0, 2.0, -3.0]), want={"cast": 5})
-        self.assertEqual([cap.find("(root)/cast.%d:out0@0" % n).dtype for n in range(5)], ["f16", "bf16", "f64", "f32", "i32"])
+        self.assertEqual(
+            [cap.find("(root)/cast.%d:out0@0" % n).dtype for n in range(5)], ["f16", "bf16", "f64", "f32", "i32"]
+        )
         self.assertEqual(cap.find("(root)/cast.0:out0@0").attributes, {"to": "f16"})
 
     def test_what_is_not_known_keeps_its_name_and_arguments(self):
-        cap = self.captured(Calls(lambda x: (torch.stack([x, x], 1), x.cumprod(-1), torch.where(x > 0, x, -x).clamp(min=0.5))),
-                            self.x, level="operator", full=True)  # fmt: skip
+        cap = self.captured(
+            Calls(lambda x: (torch.stack([x, x], 1), x.cumprod(-1), torch.where(x > 0, x, -x).clamp(min=0.5))),
+            self.x,
+            level="operator",
+            full=True,
+        )
         names = [e.name for e in cap if e.direction == "output" and "/" in e.name]
         self.assertEqual(names, ["(root)/%s.0" % n for n in ("stack", "cumprod", "neg", "where", "clamp")])
         self.assertEqual(cap.find("(root)/clamp.0:out0@0").attributes, {"min": 0.5})
@@ -252,8 +443,10 @@ class Operators(CaptureTest):
     def test_a_whole_model(self):
         cap = self.captured(model(), TOKENS, level="operator", full=True)
         seen = recompute.check(self, cap)
-        self.assertEqual(seen, {"embedding": 1, "layer_norm": 2, "linear": 9, "matmul": 4, "mul": 2, "softmax": 2, "add": 4,
-                                "gelu": 2})  # fmt: skip
+        self.assertEqual(
+            seen,
+            {"embedding": 1, "layer_norm": 2, "linear": 9, "matmul": 4, "mul": 2, "softmax": 2, "add": 4, "gelu": 2},
+        )
         # What is an operator as a module hides the function in it.
         self.assertFalse([e for e in cap if e.name.startswith("layers.0.q/")])
 
@@ -352,7 +545,9 @@ class Own(CaptureTest):
 
         x = torch.ones(2)
         cap = self.captured(Calls(lambda x: (pair(x), pair(x, x * 2))), x, level="operator", full=True)
-        self.assertEqual([e.key for e in cap if e.name == "(root)/pair.0"], ["(root)/pair.0:in1@0", "(root)/pair.0:out0@0"])
+        self.assertEqual(
+            [e.key for e in cap if e.name == "(root)/pair.0"], ["(root)/pair.0:in1@0", "(root)/pair.0:out0@0"]
+        )
         self.assertEqual(cap.tensor("(root)/pair.1:in0@0").tolist(), [2, 2])
 
     def test_a_module(self):

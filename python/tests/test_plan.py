@@ -46,8 +46,15 @@ class Toml(CaptureTest):
         self.assertEqual(tiny_toml.parse(PLAN), want)
 
     def test_values(self):
-        for text, want in (("1", 1), ("-1_000", -1000), ("[[1],[]]", [[1], []]), ("false", False), ("''", ""),
-                           (r'"\t\\\U0001F600"', "\t\\\U0001f600"), ("[\n1, # x\n2\n]", [1, 2])):  # fmt: skip
+        for text, want in (
+            ("1", 1),
+            ("-1_000", -1000),
+            ("[[1],[]]", [[1], []]),
+            ("false", False),
+            ("''", ""),
+            (r'"\t\\\U0001F600"', "\t\\\U0001f600"),
+            ("[\n1, # x\n2\n]", [1, 2]),
+        ):
             self.assertEqual(tiny_toml.parse_subset("a = " + text), {"a": want})
 
     def test_what_is_wrong_is_refused_with_its_place(self):
@@ -113,13 +120,23 @@ class Selecting(CaptureTest):
         return self.captured(model(), TOKENS, name=name, plan=plan, **options)
 
     def test_patterns(self):
-        for pattern, name, want in (("*", "", True), ("a*", "a.b", True), ("a*b", "ab", True), ("a.b", "axb", False),
-                                    ("a?", "ab", False), ("*.q", "l.0.q", True), ("[a]", "a", False)):  # fmt: skip
+        for pattern, name, want in (
+            ("*", "", True),
+            ("a*", "a.b", True),
+            ("a*b", "ab", True),
+            ("a.b", "axb", False),
+            ("a?", "ab", False),
+            ("*.q", "l.0.q", True),
+            ("[a]", "a", False),
+        ):
             self.assertEqual(matches(pattern, name), want, (pattern, name))
 
     def test_records_name_what_is_taken(self):
-        cap = self.taken({"name": "layers.0", "direction": ["output"]}, {"name": "layers.*.q", "what": "full"},
-                         {"name": "layers.0*", "direction": ["output"]})  # fmt: skip
+        cap = self.taken(
+            {"name": "layers.0", "direction": ["output"]},
+            {"name": "layers.*.q", "what": "full"},
+            {"name": "layers.0*", "direction": ["output"]},
+        )
         keys = {e.key for e in cap}
         self.assertIn("layers.0:out0@0", keys)
         self.assertNotIn("layers.0:in0@0", keys)
@@ -174,8 +191,10 @@ class Substituting(CaptureTest):
         self.assertGreater(broken["layers.3"], 1e-4)
         plan = self.path("plan.toml")
         with open(plan, "w") as file:
-            file.write('schema = "plinth.capture-plan/1"\n[[record]]\nname = "*"\nwhat = "full"\n'
-                       '[[replace]]\nname = "layers.1"\ncapture = "ref"\n')  # fmt: skip
+            file.write(
+                'schema = "plinth.capture-plan/1"\n[[record]]\nname = "*"\nwhat = "full"\n'
+                '[[replace]]\nname = "layers.1"\ncapture = "ref"\n'
+            )
         cap = self.captured(with_fault(1), TOKENS, name="b", plan=plan)
         repaired = self.drift(cap)
         self.assertGreater(repaired["layers.1"], 1e-4)  # its own output is what was recorded

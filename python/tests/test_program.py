@@ -22,14 +22,22 @@ def bad(report):
 class Program(CaptureTest):
     def plinth(self, *arguments):
         """Returns (exit code, what was printed with --json)."""
-        done = subprocess.run([PROGRAM, *arguments, "--json"], cwd=self.folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, universal_newlines=True)  # fmt: skip
+        done = subprocess.run(
+            [PROGRAM, *arguments, "--json"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
         self.assertEqual(done.stderr, "")
         return done.returncode, pc.load_report(done.stdout.splitlines())
 
     def test_operators_are_recomputed_and_found_right(self):
         # In bf16 torch 1.13 sums batched products and layer norms in bf16, which replay finds; those are left out.
-        for name, dtype, only in (("f32", torch.float32, []), ("bf16", torch.bfloat16, ["--op", "linear,embedding,add"])):
+        for name, dtype, only in (
+            ("f32", torch.float32, []),
+            ("bf16", torch.bfloat16, ["--op", "linear,embedding,add"]),
+        ):
             self.captured(model().to(dtype), TOKENS, name=name, level="operator", full=True)
             code, report = self.plinth("replay", name, *only)
             self.assertEqual((code, report.summary["unproven"], bad(report)), (0, 0, []))
@@ -37,8 +45,15 @@ class Program(CaptureTest):
 
     def test_hooks_alone_give_operators_that_are_recomputed(self):
         torch.manual_seed(3)
-        net = nn.Sequential(nn.Conv1d(3, 4, 3, padding=1), nn.BatchNorm1d(4), nn.GELU("tanh"), nn.Flatten(),
-                            nn.Linear(36, 5), nn.LayerNorm(5), nn.Softmax(-1)).eval()  # fmt: skip
+        net = nn.Sequential(
+            nn.Conv1d(3, 4, 3, padding=1),
+            nn.BatchNorm1d(4),
+            nn.GELU("tanh"),
+            nn.Flatten(),
+            nn.Linear(36, 5),
+            nn.LayerNorm(5),
+            nn.Softmax(-1),
+        ).eval()
         self.captured(net, torch.randn(2, 3, 9), full=True)
         code, report = self.plinth("replay", "cap", "--verbose")
         self.assertEqual((code, report.summary["passed"], bad(report)), (0, 6, []))
@@ -92,6 +107,9 @@ class Program(CaptureTest):
     def test_the_environment_is_plinths(self):
         cap = self.captured(model(), TOKENS)
         self.assertEqual(cap.environment["schema"], "plinth.environment/1")
-        done = subprocess.run([PROGRAM, "env", "diff", "cap/environment.json", "cap/environment.json"], cwd=self.folder,
-                              stdout=subprocess.PIPE)  # fmt: skip
+        done = subprocess.run(
+            [PROGRAM, "env", "diff", "cap/environment.json", "cap/environment.json"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+        )
         self.assertEqual(done.returncode, 0)

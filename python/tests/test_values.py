@@ -37,8 +37,12 @@ class ElementTypes(CaptureTest):
         self.assertEqual([e5m2[0x7B], e5m2[0x01], e5m2[0x3C], e5m2[0x7C]], [57344, 2.0**-16, 1, math.inf])
         self.assertEqual([fnuz4[0x7F], fnuz4[0x01], fnuz4[0x40]], [240, 2.0**-10, 1])
         self.assertEqual([fnuz5[0x7F], fnuz5[0x01], fnuz5[0x40]], [57344, 2.0**-17, 1])
-        for table, nan in ((e4m3, [0x7F, 0xFF]), (e5m2, [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
-                           (fnuz4, [0x80]), (fnuz5, [0x80])):  # fmt: skip
+        for table, nan in (
+            (e4m3, [0x7F, 0xFF]),
+            (e5m2, [0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]),
+            (fnuz4, [0x80]),
+            (fnuz5, [0x80]),
+        ):
             self.assertEqual(np.flatnonzero(np.isnan(table)).tolist(), nan)
 
     def test_bf16_is_read_exactly(self):
@@ -52,7 +56,7 @@ def exact(values):
     exact_values = [Fraction(float(v)) for v in values]
     n = len(exact_values)
     mean = sum(exact_values) / n
-    return float(mean), root(sum((v - mean) ** 2 for v in exact_values) / n), root(sum(v * v for v in exact_values))
+    return (float(mean), root(sum((v - mean) ** 2 for v in exact_values) / n), root(sum(v * v for v in exact_values)))
 
 
 def root(value):
@@ -70,7 +74,11 @@ class Statistics(CaptureTest):
         flat = [float(v) for v in (tensor.double().reshape(-1).tolist() if values is None else values)]
         finite = [v for v in flat if math.isfinite(v)]
         both = [value.stats()]
-        if tensor.dtype != torch.float64 and not str(tensor.dtype).startswith("torch.uint") or tensor.dtype == torch.uint8:
+        if (
+            tensor.dtype != torch.float64
+            and not str(tensor.dtype).startswith("torch.uint")
+            or tensor.dtype == torch.uint8
+        ):
             both.append(stats_from_device(stats_on_device(tensor).numpy(), tensor.numel()))
         for got in both:
             self.assertEqual(tuple(got), FIELDS)
@@ -111,8 +119,12 @@ class Statistics(CaptureTest):
         self.check(torch.zeros(0))
 
     def test_subnormals_are_of_the_tensors_own_type(self):
-        for dtype, tiny in ((torch.float64, 2.0**-1030), (torch.float32, 2.0**-130), (torch.float16, 2.0**-16),
-                            (torch.bfloat16, 2.0**-130)):  # fmt: skip
+        for dtype, tiny in (
+            (torch.float64, 2.0**-1030),
+            (torch.float32, 2.0**-130),
+            (torch.float16, 2.0**-16),
+            (torch.bfloat16, 2.0**-130),
+        ):
             tensor = torch.tensor([tiny, -tiny, 1.0, 0.0], dtype=torch.float64).to(dtype)
             self.assertEqual(self.check(tensor)["subnormal"], 2, dtype)
         before = torch.tensor([2.0**-130, 1.0])
@@ -192,10 +204,13 @@ class Files(CaptureTest):
         with open(path, "rb") as file:
             data = file.read()
         length = struct.unpack("<Q", data[:8])[0]
-        self.assertEqual(json.loads(data[8 : 8 + length]), {
-            "x": {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]},
-            "y": {"dtype": "BOOL", "shape": [], "data_offsets": [8, 9]},
-        })  # fmt: skip
+        self.assertEqual(
+            json.loads(data[8 : 8 + length]),
+            {
+                "x": {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]},
+                "y": {"dtype": "BOOL", "shape": [], "data_offsets": [8, 9]},
+            },
+        )
         self.assertEqual(data[8 + length :], struct.pack("<ff", 1.5, -2) + b"\x01")
         header = st.read_header(path)
         self.assertEqual(to_numpy(st.read_bits(header["x"]), "f32").tolist(), [1.5, -2])
