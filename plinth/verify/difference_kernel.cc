@@ -73,6 +73,13 @@ PLINTH_INLINE unsigned Above(Reals x, Reals y) {
 #endif
 }
 
+PLINTH_INLINE Reals Widen(HalfFloats x) {
+#if defined(__AVX512F__)
+  return _mm512_cvtps_pd(x);  // the compiler would convert in two halves
+#else
+  return __builtin_convertvector(x, Reals);
+#endif
+}
 PLINTH_INLINE Reals Magnitude(Reals x) {
   return reinterpret_cast<Reals>(reinterpret_cast<Longs>(x) & INT64_MAX);
 }
@@ -102,9 +109,7 @@ struct F32 {
   static constexpr int kSign = 31;
   static constexpr uint32_t kInfinity = 0x7f800000, kNormal = 0x00800000;
   static PLINTH_INLINE Words Bits(const std::byte* p) { return Load<Words>(p); }
-  static PLINTH_INLINE Reals Values(const std::byte* p) {
-    return __builtin_convertvector(Load<HalfFloats>(p), Reals);
-  }
+  static PLINTH_INLINE Reals Values(const std::byte* p) { return Widen(Load<HalfFloats>(p)); }
   static double Value(uint32_t bits) {
     float f;
     __builtin_memcpy(&f, &bits, 4);
@@ -120,7 +125,7 @@ struct BF16 {
   }
   static PLINTH_INLINE Reals Values(const std::byte* p) {
     const HalfWords wide = __builtin_convertvector(Load<QuarterShorts>(p), HalfWords) << 16;
-    return __builtin_convertvector(reinterpret_cast<HalfFloats>(wide), Reals);
+    return Widen(reinterpret_cast<HalfFloats>(wide));
   }
   static double Value(uint32_t bits) { return F32::Value(bits << 16); }
 };
@@ -133,7 +138,7 @@ struct F16 {
     const HalfWords h = __builtin_convertvector(Load<QuarterShorts>(p), HalfWords);
     // Exponent and fraction in a float's places are the number times 2^-112, subnormals included.
     const HalfWords bits = (h & 0x8000) << 16 | (h & 0x7fff) << 13;
-    return __builtin_convertvector(reinterpret_cast<HalfFloats>(bits), Reals) * 0x1p112;
+    return Widen(reinterpret_cast<HalfFloats>(bits)) * 0x1p112;
   }
   static double Value(uint32_t h) { return F32::Value((h & 0x8000) << 16 | (h & 0x7fff) << 13) * 0x1p112; }
 };
