@@ -59,7 +59,7 @@ void AddFromKfd(const KfdNode& node, const std::string& item, Environment* e) {
     if (value > 0) add(name, value);
   };
   if (!node.address.empty()) add("pci_address", node.address);
-  if (node.vendor > 0) {
+  if (node.vendor > 0 && node.device > 0) {
     PciFunction id;
     id.vendor = node.vendor, id.device = node.device;
     add("pci_id", id.Id());

@@ -146,6 +146,12 @@ const VariableRule* FindVariableRule(std::string_view name) {
   return rule == std::end(kRules) ? nullptr : rule;
 }
 
+std::vector<std::string_view> VariablePatterns() {
+  std::vector<std::string_view> patterns;
+  for (const VariableRule& rule : kRules) patterns.push_back(rule.pattern);
+  return patterns;
+}
+
 Variables ReadVariables(const SystemTree& tree) {
   Variables variables;
   if (!tree.recorded()) {

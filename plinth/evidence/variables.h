@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plinth/evidence/environment_diff.h"
 #include "plinth/evidence/system_tree.h"
@@ -19,6 +20,9 @@ struct VariableRule {
 
 // The rule of a variable; null for one that is never recorded.
 const VariableRule* FindVariableRule(std::string_view name);
+
+// The patterns of all rules.
+std::vector<std::string_view> VariablePatterns();
 
 struct Variables {
   std::map<std::string, std::string> values;
