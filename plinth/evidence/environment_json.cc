@@ -96,7 +96,10 @@ class Reader {
         PLINTH_RETURN_IF_ERROR(OneFact(section, "", name, value));
         continue;
       }
-      if (value.object() == nullptr) return Wrong(name, &value, "a fact with \"value\" and \"sources\"");
+      // An item without a name would be taken for the section itself.
+      if (value.object() == nullptr || name.empty()) {
+        return Wrong(name, &value, "a fact with \"value\" and \"sources\"");
+      }
       for (const auto& [inner, fact] : *value.object()) {
         if (!IsFact(fact)) return Wrong(inner, &fact, "a fact with \"value\" and \"sources\"");
         PLINTH_RETURN_IF_ERROR(OneFact(section, name, inner, fact));

@@ -64,6 +64,8 @@ TEST(EnvironmentJson, RefusesWhatItCannotRead) {
       {head + R"("facts":{"cpu":3}})", "f: \"cpu\" is 3; it must be an object of facts"},
       {head + R"("facts":{"cpu":{"model":3}}})",
        "f: \"model\" is 3; it must be a fact with \"value\" and \"sources\""},
+      {head + R"("facts":{"cpu":{"":{}}}})",
+       "f: \"\" is an object of 0; it must be a fact with \"value\" and \"sources\""},
       {head + R"("facts":{"cpu":{"0":{"model":3}}}})",
        "f: \"model\" is 3; it must be a fact with \"value\" and \"sources\""},
       {head + R"("facts":{"cpu":{"model":{"value":1.5,"sources":[]}}}})",
