@@ -215,7 +215,8 @@ TEST_F(EvidenceCliTest, CommandsReportTheState) {
   EXPECT_THAT(Run({"models", "show", "m"}, settings_).out,
               HasSubstr("evidence          stale: the evidence of 2026-"));
   EXPECT_THAT(Run({"models", "list", "m"}, settings_).out, testing::EndsWith("parameters, stale\n"));
-  const std::vector<std::string> backtest = {"backtest", "-m", "m", "-d", "d.csv", "-H", "6", "--json"};
+  const std::vector<std::string> backtest = {"backtest", "-m", "m",  "-d", "d.csv",
+                                             "-H",       "6",  "-s", "7",  "--json"};
   EXPECT_EQ(RunJson(backtest, settings_)["evidence"], "stale");
   // Evidence for exactly what runs here.
   Threads one(1);
