@@ -1,11 +1,13 @@
 // plinth replay: captured operators recomputed in double and judged three ways.
 #include "plinth/verify/replay/replay.h"
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/verify/replay/risks.h"
 
 namespace plinth::app {
 namespace {
@@ -15,7 +17,7 @@ using verify::CheckStatus;
 
 struct Options : CommonOptions {
   std::string candidate, incumbent, truth, ops, name = "*";
-  bool all = false, verbose = false;
+  bool all = false, verbose = false, risks = false;
   uint64_t seed = 0;
 };
 
@@ -44,7 +46,37 @@ StatusOr<std::optional<formats::Capture>> OpenIf(const std::string& folder) {
   return std::optional<formats::Capture>(std::move(capture));
 }
 
+// As many as a screen shows, unless all are asked for.
+constexpr size_t kRisksShown = 20;
+
+StatusOr<int> ListRisks(const Options& o) {
+  if (!o.incumbent.empty() || !o.truth.empty()) {
+    return absl::InvalidArgumentError("--risks looks at one capture; leave --incumbent and --truth out");
+  }
+  PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
+  PLINTH_ASSIGN_OR_RETURN(const formats::Capture capture, formats::Capture::Open(o.candidate));
+  PLINTH_ASSIGN_OR_RETURN(std::vector<verify::replay::Risk> risks,
+                          verify::replay::RisksOf(runtime->context(), capture));
+  const std::vector<std::string> ops = Split(o.ops);
+  std::erase_if(risks, [&](const verify::replay::Risk& risk) {
+    return !verify::replay::MatchesPattern(o.name, risk.name) ||
+           (!ops.empty() && std::find(ops.begin(), ops.end(), risk.op) == ops.end());
+  });
+  const size_t shown = o.all || o.json ? risks.size() : std::min(kRisksShown, risks.size());
+  for (size_t i = 0; i < shown; ++i) {
+    PLINTH_RETURN_IF_ERROR(Print(StrCat(o.json ? ToJson(risks[i]) : ToText(risks[i]), "\n")));
+  }
+  if (!o.json) {
+    PLINTH_RETURN_IF_ERROR(Print(
+        StrCat(risks.size(), " sensitive operators",
+               shown < risks.size() ? StrCat(", the first ", shown, " shown; --all lists the others") : "",
+               "; errors in unit roundoffs of the output\n")));
+  }
+  return 0;
+}
+
 StatusOr<int> RunReplay(const Options& o) {
+  if (o.risks) return ListRisks(o);
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   PLINTH_ASSIGN_OR_RETURN(const formats::Capture candidate, formats::Capture::Open(o.candidate));
   PLINTH_ASSIGN_OR_RETURN(const auto incumbent, OpenIf(o.incumbent));
@@ -82,6 +114,7 @@ void AddReplay(Program& program) {
   command->add_option("--name", o->name, "only operators whose name matches; * stands for anything");
   command->add_option("--seed", o->seed, "another choice of elements where not all are recomputed");
   command->add_flag("--all", o->all, "recompute every element, however long it takes");
+  command->add_flag("--risks", o->risks, "list which operators are sensitive to rounding, and why");
   command->add_flag("-v,--verbose", o->verbose, "show good results too");
   program.AddCommon(command, o.get());
   Program::AddJson(command, o.get());

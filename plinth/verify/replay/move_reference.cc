@@ -1,6 +1,6 @@
 // What only moves elements: embedding, concatenation, transposition, reshapes and gathers. Class A, bit for
 // bit.
-#include <cmath>
+#include <algorithm>
 
 #include "plinth/verify/replay/row_reference.h"
 
@@ -124,6 +124,11 @@ ReferenceOr Concat::Make(const OpUse& use, size_t port) {
   for (size_t i = 0; i < use.inputs.size(); ++i) {
     PLINTH_RETURN_IF_ERROR(use.Need(i, "a part"));
     r->parts_.push_back(&use.in(i));
+  }
+  // PyTorch leaves out an empty part of one dimension beside parts of more.
+  const auto ranked = [](const Values* part) { return part->rank() > 1; };
+  if (std::any_of(r->parts_.begin(), r->parts_.end(), ranked)) {
+    std::erase_if(r->parts_, [](const Values* part) { return part->dims() == std::vector<int64_t>{0}; });
   }
   if (r->parts_.empty())
     return absl::FailedPreconditionError("no input was recorded; capture the inputs in full");

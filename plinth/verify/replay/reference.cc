@@ -10,9 +10,10 @@ using Maker = ReferenceOr (*)(const OpUse&, size_t, const Arithmetic&);
 struct Entry {
   std::string_view op;
   Maker make;
+  bool documented = true;  // else its attributes are PyTorch's arguments, as they happened to be given
 };
 
-// One operator a line, by the names of docs/captures.md and of PyTorch's functions.
+// One operator a line, by the names of docs/captures.md, then of PyTorch's functions.
 // clang-format off
 constexpr Entry kMakers[] = {
     {"linear", MakeLinear},
@@ -21,7 +22,7 @@ constexpr Entry kMakers[] = {
     {"conv2d", MakeConvolution},
     {"layer_norm", MakeLayerNorm},
     {"rms_norm", MakeRmsNorm},
-    {"batch_norm", MakeBatchNorm},
+    {"batch_norm", MakeBatchNorm, false},
     {"softmax", MakeSoftmax},
     {"log_softmax", MakeSoftmax},
     {"attention", MakeAttention},
@@ -47,32 +48,32 @@ constexpr Entry kMakers[] = {
     {"sub", MakeBinary},
     {"mul", MakeBinary},
     {"div", MakeBinary},
-    {"sum", MakeReduction},
-    {"mean", MakeReduction},
-    {"cumsum", MakeCumsum},
+    {"sum", MakeReduction, false},
+    {"mean", MakeReduction, false},
+    {"cumsum", MakeCumsum, false},
     {"embedding", MakeEmbedding},
-    {"index_select", MakeEmbedding},
+    {"index_select", MakeEmbedding, false},
     {"cast", MakeCast},
-    {"cat", MakeRearrangement},
-    {"concat", MakeRearrangement},
-    {"permute", MakeRearrangement},
-    {"transpose", MakeRearrangement},
-    {"t", MakeRearrangement},
-    {"reshape", MakeRearrangement},
-    {"view", MakeRearrangement},
-    {"flatten", MakeRearrangement},
-    {"unsqueeze", MakeRearrangement},
-    {"squeeze", MakeRearrangement},
-    {"contiguous", MakeRearrangement},
-    {"clone", MakeRearrangement},
-    {"copy", MakeRearrangement},
+    {"cat", MakeRearrangement, false},
+    {"concat", MakeRearrangement, false},
+    {"permute", MakeRearrangement, false},
+    {"transpose", MakeRearrangement, false},
+    {"t", MakeRearrangement, false},
+    {"reshape", MakeRearrangement, false},
+    {"view", MakeRearrangement, false},
+    {"flatten", MakeRearrangement, false},
+    {"unsqueeze", MakeRearrangement, false},
+    {"squeeze", MakeRearrangement, false},
+    {"contiguous", MakeRearrangement, false},
+    {"clone", MakeRearrangement, false},
+    {"copy", MakeRearrangement, false},
     {"sort", MakeSort},
-    {"argsort", MakeSort},
+    {"argsort", MakeSort, false},
     {"top_k", MakeSort},
-    {"topk", MakeSort},
+    {"topk", MakeSort, false},
     {"sampling", MakeSampling},
-    {"argmax", MakeSampling},
-    {"multinomial", MakeSampling},
+    {"argmax", MakeSampling, false},
+    {"multinomial", MakeSampling, false},
     {"quantize", MakeQuantise},
     {"dequantize", MakeQuantise},
     {"fake_quantize", MakeQuantise},
@@ -89,6 +90,7 @@ const Entry* Find(std::string_view op) {
 }  // namespace
 
 bool HasReference(std::string_view op) { return Find(op) != nullptr; }
+bool IsDocumented(std::string_view op) { return Find(op) != nullptr && Find(op)->documented; }
 
 StatusOr<std::unique_ptr<Reference>> MakeReference(const OpUse& use, size_t port,
                                                    const Arithmetic& arithmetic) {

@@ -18,32 +18,23 @@ std::string Short(double x) {
   return text;
 }
 
-// How many times the incumbent's error the candidate's may be: section 2.5, rule 3.
-double Factor(const NumberFormat& format, int64_t elements) {
-  if (elements < 10) return 10;
-  if (elements < 1000) return 5;
-  return format.roundoff() > 0x1p-20 ? 3 : 2;
-}
-
-// "" or why the candidate is worse than the incumbent.
-std::string WorseThan(const Way& c, const Way& n, const NumberFormat& format) {
-  const WayStats &d = c.stats, &i = n.stats;
-  if (c.line.exact || d.finite == 0) return "";
-  const double factor = Factor(format, d.finite);
-  const double floor = 0.5 * format.roundoff() * d.rms_truth();
-  if (d.rmse() > factor * i.rmse() + floor) {
+// Rule 3 of the rule set: "" or why the candidate is worse than the incumbent.
+std::string WorseThan(const RuleSet& rules, const ThreeWays& w) {
+  const WayStats &d = w.candidate->stats, &i = w.incumbent->stats;
+  const auto type = w.precision == "tf32" ? NumberType::kTf32 : NumberTypeOf(w.format.name);
+  if (w.candidate->line.exact || d.finite == 0 || !type.has_value() || *type == NumberType::kInt) return "";
+  const double factor = RuleSet::Raised(rules.m_raises, d.finite, rules.type(*type).m);
+  const double ratio = std::max(rules.max_ratio, factor), roundoff = w.format.roundoff();
+  if (d.rmse() > factor * i.rmse() + rules.rms_floor * roundoff * d.rms_truth()) {
     return StrCat("its root mean square error ", Short(d.rmse()), " is ", Short(d.rmse() / i.rmse()),
                   " times the incumbent's; ", Short(factor), " times is allowed");
   }
-  if (d.max_abs > 5 * i.max_abs + format.roundoff() * d.max_truth) {
+  if (d.max_abs > ratio * i.max_abs + rules.max_floor * roundoff * d.max_truth) {
     return StrCat("its largest error ", Short(d.max_abs), " is ", Short(d.max_abs / i.max_abs),
-                  " times the incumbent's; 5 times is allowed");
+                  " times the incumbent's; ", Short(ratio), " times is allowed");
   }
-  // Errors that the elements of a row share are no independent draws: below a tenth of the error a mean tells
-  // nothing.
-  const double bias = std::abs(d.mean_error());
-  const double noise = 4 * d.rmse() / std::sqrt(static_cast<double>(d.finite));
-  if (d.finite >= 1000 && bias > noise + std::abs(i.mean_error()) && bias > 0.1 * d.rmse()) {
+  const double noise = rules.bias_sigmas * d.rmse() / std::sqrt(static_cast<double>(d.finite));
+  if (std::abs(d.mean_error()) > noise + std::abs(i.mean_error())) {
     return StrCat("its errors have a mean of ", Short(d.mean_error()), ", the incumbent's ",
                   Short(i.mean_error()));
   }
@@ -179,7 +170,7 @@ PairStats ComparePair(const Values& candidate, const Values& incumbent) {
   return p;
 }
 
-RuleStates RulesOf(const ThreeWays& w) {
+RuleStates RulesOf(const RuleSet& rules, const ThreeWays& w) {
   RuleStates r{.structure = "unproven", .cap = "unproven", .incumbent = "unproven"};
   if (w.wrong_use) return {.structure = "broken", .cap = "unproven", .incumbent = "unproven"};
   if (!w.candidate.has_value()) return r;
@@ -192,13 +183,13 @@ RuleStates RulesOf(const ThreeWays& w) {
     r.incumbent = "not applicable";
     return r;
   }
-  r.reason = WorseThan(*w.candidate, *w.incumbent, w.format);
+  r.reason = WorseThan(rules, w);
   r.incumbent = r.reason.empty() ? "holds" : "broken";
   return r;
 }
 
-void FillRow(const ThreeWays& ways, CheckRow& row) {
-  const RuleStates rules = RulesOf(ways);
+void FillRow(const RuleSet& rule_set, const ThreeWays& ways, CheckRow& row) {
+  const RuleStates rules = RulesOf(rule_set, ways);
   if (ways.wrong_use) {
     row.status = CheckStatus::kFailed;
     row.compared = true;

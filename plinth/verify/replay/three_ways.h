@@ -7,6 +7,7 @@
 
 #include "plinth/verify/replay/judgement.h"
 #include "plinth/verify/rows.h"
+#include "plinth/verify/rule_set.h"
 
 namespace plinth::verify::replay {
 
@@ -36,10 +37,10 @@ struct RuleStates {
   std::string_view structure, cap, incumbent, noise = "unproven";
   std::string reason;  // where the incumbent rule is broken
 };
-RuleStates RulesOf(const ThreeWays& ways);
+RuleStates RulesOf(const RuleSet& rules, const ThreeWays& ways);
 
 // Fills status, numbers, detail and the further members of the row.
-void FillRow(const ThreeWays& ways, CheckRow& row);
+void FillRow(const RuleSet& rules, const ThreeWays& ways, CheckRow& row);
 
 // "A" ... "G" of the acceptance's table.
 std::string_view ClassLetter(ops::ToleranceClass kind);
