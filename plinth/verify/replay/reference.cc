@@ -13,7 +13,7 @@ struct Entry {
   bool documented = true;  // else its attributes are PyTorch's arguments, as they happened to be given
 };
 
-// One operator a line, by the names of docs/captures.md, then of PyTorch's functions.
+// One operator a line, by the names of docs/operators.md, then of PyTorch's functions.
 // clang-format off
 constexpr Entry kMakers[] = {
     {"linear", MakeLinear},

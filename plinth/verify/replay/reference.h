@@ -68,7 +68,7 @@ StatusOr<std::unique_ptr<Reference>> MakeReference(const OpUse& use, size_t port
 
 // Whether there is a reference for operators of this name.
 bool HasReference(std::string_view op);
-// Whether docs/captures.md says how its inputs and attributes are written.
+// Whether docs/operators.md says how its inputs and attributes are written.
 bool IsDocumented(std::string_view op);
 
 // lambda g(K) of a sum of `terms` terms in any order: the probabilistic bound 6 sqrt(K), or K where it is

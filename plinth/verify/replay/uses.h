@@ -22,7 +22,7 @@ bool SameInputs(const OpUse& a, const OpUse& b);
 std::string ProducerOf(const formats::Capture& capture);
 
 // The arithmetic that output `port` may use: accumulators of f32 (f64 for f64), and for products what the
-// capture's precision declares (keys as in docs/captures.md): "tf32_matmul", "tf32_convolution" or
+// capture's precision declares (keys as in docs/operators.md): "tf32_matmul", "tf32_convolution" or
 // "float32_matmul": "high" cut operands of f32 to tf32, "medium" to bf16; "fp16_reduced_reduction" and
 // "bf16_reduced_reduction" let partial sums of a split product be rounded to that type. On "device": "cpu"
 // only "medium" means anything.
