@@ -72,6 +72,13 @@ std::string Plan::StepName(size_t step) const {
   return StrCat(name.empty() ? s.scope : name, ": ", s.op.call().spec->name);
 }
 
+int Plan::Root(int value) const {
+  while (values_[static_cast<size_t>(value)].alias_of >= 0) {
+    value = values_[static_cast<size_t>(value)].alias_of;
+  }
+  return value;
+}
+
 // One line per operator and kernel: kernels are tried in the order of the operator's list.
 std::string Plan::WhyText() const {
   std::vector<std::string> lines;

@@ -19,6 +19,8 @@ struct PlanOptions {
   Isa isa = Isa::kV2;
   // Named values that stay readable after a run (captures). "*" keeps every named value.
   std::vector<std::string> observe;
+  // Constants that a step takes stay readable even where its kernel has packed them (captures of operators).
+  bool keep_constants = false;
   // Times each step of each run.
   bool profile = false;
   // Kernels to use instead of the default one: operator -> kernel.
@@ -64,6 +66,13 @@ class Plan {
   ops::Cost StepCost(size_t step) const;
   std::string_view StepKernel(size_t step) const { return steps_[step].op.kernel().name; }
   bool profile() const { return profile_; }
+
+  // For observers: the values that a step reads (-1 for an absent input) and writes, and where it stands.
+  const std::vector<int>& StepInputs(size_t step) const { return steps_[step].in; }
+  const std::vector<int>& StepOutputs(size_t step) const { return steps_[step].out; }
+  const std::string& StepScope(size_t step) const { return steps_[step].scope; }
+  // The value whose memory `value` is a view of; itself where it has its own.
+  int Root(int value) const;
 
  private:
   friend class Workspace;
@@ -128,7 +137,15 @@ class Workspace {
   // takes no lock and logs nothing by itself. Error: OutOfRange when data does not fit (an index out of
   // range); Cancelled when `cancelled`, which is asked before each step, says so. Outputs are then
   // meaningless.
-  Status Run(Threads* threads, bool (*cancelled)() = nullptr);
+  Status Run(Threads* threads, bool (*cancelled)() = nullptr) {
+    return RunSteps(0, plan_->step_count(), threads, cancelled);
+  }
+  // The same for steps [begin, end) of a run that has done those before: between them an observer may read
+  // what a step is about to read and has written, and write over it.
+  Status RunSteps(size_t begin, size_t end, Threads* threads, bool (*cancelled)() = nullptr);
+  // A value of the plan, at the set extents: inputs of a step before it runs, outputs after it. The data of a
+  // constant is null where it was packed away.
+  const View& ValueView(int value) const { return views_[static_cast<size_t>(value)]; }
 
   // Seconds each step took in the last run; empty unless the plan profiles.
   const std::vector<double>& step_seconds() const { return seconds_; }

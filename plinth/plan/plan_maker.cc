@@ -226,7 +226,7 @@ Status PlanMaker::MakeSteps() {
       if (node.inputs[i] < 0) continue;
       const graph::GraphValue& value = graph_.values[At(node.inputs[i])];
       if (value.kind != graph::ValueKind::kConstant) continue;
-      if (!ops::HasPort(op.replaces(), i)) {
+      if (options_.keep_constants || !ops::HasPort(op.replaces(), i)) {
         kept_[At(node.inputs[i])] = 1;
       } else {
         // At once, so that there are never two copies of a whole model; who needs it again loads it again.
@@ -258,11 +258,6 @@ Status PlanMaker::KeepConstants() {
   return absl::OkStatus();
 }
 
-int PlanMaker::Root(int value) const {
-  while (plan_.values_[At(value)].alias_of >= 0) value = plan_.values_[At(value)].alias_of;
-  return value;
-}
-
 // Output 0 may be written over input `port` when that memory is not read again, belongs to no graph
 // input, and no other input of the step lies in it.
 bool PlanMaker::TakesOver(const Plan::Step& step, size_t port, int step_index) const {
@@ -273,7 +268,7 @@ bool PlanMaker::TakesOver(const Plan::Step& step, size_t port, int step_index) c
   if (!(value.type == graph_.values[At(step.out[0])].type)) return false;
   if (last_use_[At(storage_[At(v)])] != step_index) return false;
   for (size_t i = 0; i < step.in.size(); ++i) {
-    if (i != port && step.in[i] >= 0 && storage_[At(Root(step.in[i]))] == storage_[At(v)]) return false;
+    if (i != port && step.in[i] >= 0 && storage_[At(plan_.Root(step.in[i]))] == storage_[At(v)]) return false;
   }
   return true;
 }
@@ -287,12 +282,12 @@ Status PlanMaker::PlaceMemory() {
   const int end = static_cast<int>(plan_.steps_.size()) + 1;
   for (int s = 0; s < end - 1; ++s) {
     for (const int v : plan_.steps_[At(s)].in) {
-      if (v >= 0) last[At(Root(v))] = s + 1;
+      if (v >= 0) last[At(plan_.Root(v))] = s + 1;
     }
     for (const int v : plan_.steps_[At(s)].out) first[At(v)] = last[At(v)] = s + 1;
   }
   for (size_t v = 0; v < count; ++v) {
-    if (pinned_[v]) last[At(Root(static_cast<int>(v)))] = end;
+    if (pinned_[v]) last[At(plan_.Root(static_cast<int>(v)))] = end;
   }
   for (const int v : graph_.inputs) last[At(v)] = std::max(last[At(v)], 0);
   last_use_ = last;

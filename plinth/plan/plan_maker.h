@@ -27,7 +27,6 @@ class PlanMaker {
   Status PlaceMemory();
   bool TakesOver(const Plan::Step& step, size_t port, int step_index) const;
   View CapacityView(int value) const;
-  int Root(int value) const;
 
   const graph::Graph& graph_;
   const PlanOptions& options_;

@@ -216,5 +216,44 @@ TEST(Plan, LiteralsOutliveTheGraphAndAreNotMixedUp) {
   }
 }
 
+// Step by step with constants kept: the same bits, and every input and output can be read at its time.
+TEST(Plan, StepsCanBeRunOneByOne) {
+  auto weights = std::make_shared<Weights>(std::make_shared<MadeWeights>());
+  const auto plan = Plan::Make(SmallGraph(), weights,
+                               {.capacity = {{"rows", 5}}, .isa = TestIsa(), .keep_constants = true});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto one = *Workspace::Make(*plan, 1), whole = *Workspace::Make(MakePlan(5), 1);
+  const std::vector<float> x = Numbers(5 * 24, 3), expected = RunPlan(*whole, x);
+  std::memcpy(one->Input(0).data, x.data(), x.size() * sizeof(float));
+  int constants = 0;
+  for (size_t s = 0; s < (*plan)->step_count(); ++s) {
+    for (const int v : (*plan)->StepInputs(s)) {
+      if (v < 0) continue;
+      const View& view = one->ValueView(v);
+      ASSERT_NE(view.data, nullptr) << s;
+      constants += (*plan)->Root(v) == v && view.rank == 2 && view.dims[0] != 5 ? 1 : 0;
+    }
+    ASSERT_TRUE(one->RunSteps(s, s + 1, nullptr).ok());
+    for (const int v : (*plan)->StepOutputs(s)) EXPECT_NE(one->ValueView(v).data, nullptr);
+  }
+  EXPECT_GE(constants, 2);  // the weights of both products
+  EXPECT_EQ(std::memcmp(one->Output(0).data, expected.data(), expected.size() * sizeof(float)), 0);
+}
+
+// What an observer writes over a value is what later steps read.
+TEST(Plan, AnObservedValueCanBeReplaced) {
+  const auto plan = MakePlan(3, {"net.up"});
+  const auto a = *Workspace::Make(plan, 1), b = *Workspace::Make(plan, 1);
+  const std::vector<float> x = Numbers(3 * 24, 1), other = Numbers(3 * 24, 2);
+  const std::vector<float> expected = RunPlan(*b, other);
+  std::memcpy(a->Input(0).data, x.data(), x.size() * sizeof(float));
+  for (size_t s = 0; s < plan->step_count(); ++s) {
+    ASSERT_TRUE(a->RunSteps(s, s + 1, nullptr).ok());
+    if (plan->StepName(s) != "net.up: linear") continue;
+    std::memcpy(a->Observed(0).data, b->Observed(0).data, 3 * 32 * sizeof(float));
+  }
+  EXPECT_EQ(std::memcmp(a->Output(0).data, expected.data(), expected.size() * sizeof(float)), 0);
+}
+
 }  // namespace
 }  // namespace plinth::plan

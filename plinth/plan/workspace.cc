@@ -109,10 +109,10 @@ void Workspace::RunStep(size_t s, Threads* threads) {
   });
 }
 
-Status Workspace::Run(Threads* threads, bool (*cancelled)()) {
+Status Workspace::RunSteps(size_t begin, size_t end, Threads* threads, bool (*cancelled)()) {
+  PLINTH_CHECK_LE(end, plan_->steps_.size());
   if (threads != nullptr) PLINTH_CHECK_LE(threads->count(), workers_);
-  const size_t steps = plan_->steps_.size();
-  for (size_t s = 0; s < steps; ++s) {
+  for (size_t s = begin; s < end; ++s) {
     if (cancelled != nullptr && cancelled()) return absl::CancelledError("interrupted");
     if (plan_->profile_) {
       const double start = Now();
