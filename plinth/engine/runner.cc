@@ -56,4 +56,16 @@ Status Runner::Compute(Threads* threads, bool (*cancelled)()) {
       "damaged");
 }
 
+Status Runner::ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, bool (*cancelled)()) {
+  PLINTH_RETURN_IF_ERROR(workspace_->SetExtents(Measure()));
+  PLINTH_RETURN_IF_ERROR(observer.Begin(pass, *workspace_));
+  for (size_t s = 0; s < workspace_->plan().step_count(); ++s) {
+    PLINTH_RETURN_IF_ERROR(observer.Before(s, *workspace_));
+    PLINTH_RETURN_IF_ERROR(workspace_->RunSteps(s, s + 1, threads, cancelled));
+    PLINTH_RETURN_IF_ERROR(observer.After(s, *workspace_));
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = workspace_->Output(i);
+  return absl::OkStatus();
+}
+
 }  // namespace plinth::engine

@@ -15,6 +15,19 @@ struct RunSize {
   int64_t rows = 0, tokens = 0;
 };
 
+// Watches a run step by step: what a step is about to read and what it has written may be read, and written
+// over. An error ends the run.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // Whether it reads constants as inputs of steps, which costs a copy of the weights.
+  virtual bool reads_constants() const { return false; }
+  // Once in each pass of a forecast, with the inputs filled.
+  virtual Status Begin(int64_t pass, plan::Workspace& workspace) = 0;
+  virtual Status Before(size_t step, plan::Workspace& workspace) = 0;
+  virtual Status After(size_t step, plan::Workspace& workspace) = 0;
+};
+
 // A plan's memory and the model's codec for it. Used by one run at a time.
 class Runner {
  public:
@@ -32,6 +45,8 @@ class Runner {
   // Sets the extents of what was added and runs the plan (threads == nullptr: on this thread).
   // Errors: as plan::Workspace::Run; DataLoss when an output is not finite.
   Status Compute(Threads* threads, bool (*cancelled)() = nullptr);
+  // The same, watched, as pass `pass`. What is not finite is no error here: the observer sees it.
+  Status ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, bool (*cancelled)());
   // The forecast of row `i` as [steps][levels].
   void Read(int64_t i, std::span<double> quantiles) const { codec_->Read(outputs_, i, quantiles); }
 

@@ -112,6 +112,7 @@ StatusOr<std::shared_ptr<const plan::Plan>> Session::MakePlan(const PlanRequest&
   const plan::PlanOptions options{.capacity = model_->Capacity(request.size.rows, request.size.tokens),
                                   .isa = context_->isa,
                                   .observe = request.observe,
+                                  .keep_constants = request.keep_constants,
                                   .profile = request.profile,
                                   .kernels = options_.kernels};
   if (request.fuse) graph = graph::FuseLinear(graph);
@@ -315,19 +316,25 @@ void Session::MakeUnits(std::span<const Group> groups, const Rollout& rollout,
                    [](const Unit& a, const Unit& b) { return a.kind < b.kind; });
 }
 
-// Forecasts of some groups; those of their targets go to `forecasts`, one after another.
-Status Session::Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
-                          std::span<Forecast> forecasts) {
-  Rollout rollout = MakeRollout(groups, request);
-  std::vector<std::span<double>> results;  // by row; empty for covariates
-  results.reserve(rollout.rows().size());
+// Where the forecast of each row goes: those of targets one after another, nowhere for covariates.
+std::vector<std::span<double>> Session::PlacesOf(std::span<const Group> groups,
+                                                 std::span<Forecast> forecasts) {
+  std::vector<std::span<double>> places;
   size_t next = 0;
   for (const Group& group : groups) {
     for (size_t r = 0; r < group.rows.size(); ++r) {
       const bool target = r < static_cast<size_t>(group.targets);
-      results.push_back(target ? std::span(forecasts[next++].values) : std::span<double>());
+      places.push_back(target ? std::span(forecasts[next++].values) : std::span<double>());
     }
   }
+  return places;
+}
+
+// Forecasts of some groups; those of their targets go to `forecasts`, one after another.
+Status Session::Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
+                          std::span<Forecast> forecasts) {
+  Rollout rollout = MakeRollout(groups, request);
+  const std::vector<std::span<double>> results = PlacesOf(groups, forecasts);
   std::vector<double> quantiles;
   std::vector<Unit> units;
   while (rollout.steps() > 0) {
@@ -385,6 +392,19 @@ Status Session::CheckResults(std::span<const Group> groups, const ForecastReques
                       "a shorter horizon or fewer series at once are needed");
 }
 
+std::vector<Forecast> Session::EmptyForecasts(std::span<const Group> groups,
+                                              const ForecastRequest& request) const {
+  std::vector<Forecast> forecasts;
+  size_t targets = 0;
+  for (const Group& group : groups) targets += static_cast<size_t>(group.targets);
+  forecasts.reserve(targets);
+  for (size_t t = 0; t < targets; ++t) {
+    forecasts.push_back(
+        {request.horizon, std::vector<double>(static_cast<size_t>(request.horizon) * request.levels.size())});
+  }
+  return forecasts;
+}
+
 StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, const ForecastRequest& request,
                                              bool (*cancelled)()) {
   PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
@@ -396,16 +416,7 @@ StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, cons
       request.horizon > info.horizon ? static_cast<int64_t>(info.continuation.paths.size()) : 1;
   const int64_t per_row = std::min(request.horizon + info.stride, info.horizon) *
                           static_cast<int64_t>(info.levels.size()) * paths;
-  std::vector<Forecast> forecasts;
-  size_t targets_of_all = 0;
-  for (const Group& group : groups) targets_of_all += static_cast<size_t>(group.targets);
-  forecasts.reserve(targets_of_all);
-  for (const Group& group : groups) {
-    for (int64_t t = 0; t < group.targets; ++t) {
-      forecasts.push_back({request.horizon,
-                           std::vector<double>(static_cast<size_t>(request.horizon) * normal.levels.size())});
-    }
-  }
+  std::vector<Forecast> forecasts = EmptyForecasts(groups, normal);
   size_t begin = 0, target = 0;
   while (begin < groups.size()) {
     size_t end = begin, targets = 0;

@@ -79,6 +79,13 @@ class Session {
   StatusOr<std::vector<Forecast>> Run(std::span<const std::span<const double>> series,
                                       const ForecastRequest& request, bool (*cancelled)() = nullptr);
 
+  // The same with an observer: all groups in one run for each pass, step by step, by a plan of its own in
+  // which every named value can be read. `fused`: of the graph as runs have it, in which some names have
+  // disappeared into others; else of the network as published. Further errors: what the observer gives.
+  StatusOr<std::vector<Forecast>> RunObserved(std::span<const Group> groups, const ForecastRequest& request,
+                                              bool fused, RunObserver& observer,
+                                              bool (*cancelled)() = nullptr);
+
   // Work of the first pass of such a request, as Run would do it.
   StatusOr<ops::Cost> PassCost(std::span<const Group> groups, const ForecastRequest& request);
 
@@ -97,6 +104,7 @@ class Session {
     std::vector<std::string> observe;  // names of values, or "*"
     bool fuse = true;                  // rewrite the graph as runs do
     bool profile = false;
+    bool keep_constants = false;  // for captures of operators
   };
   // A plan of its own over the same weights, for captures and explanations.
   StatusOr<std::shared_ptr<const plan::Plan>> MakePlan(const PlanRequest& request) const;
@@ -148,6 +156,12 @@ class Session {
   Status RunPass(const Pass& pass);
   Rollout MakeRollout(std::span<const Group> groups, const ForecastRequest& request) const;
   void MakeUnits(std::span<const Group> groups, const Rollout& rollout, std::vector<Unit>* units) const;
+  // One pass over all rows in one observed run; quantiles as RunPass has them.
+  Status ObservePass(int64_t pass, const Rollout& rollout, const std::vector<Unit>& units, bool fused,
+                     RunObserver& observer, bool (*cancelled)(), std::span<double> quantiles);
+  static std::vector<std::span<double>> PlacesOf(std::span<const Group> groups,
+                                                 std::span<Forecast> forecasts);
+  std::vector<Forecast> EmptyForecasts(std::span<const Group> groups, const ForecastRequest& request) const;
   Status Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
                    std::span<Forecast> forecasts);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,6 +128,10 @@ class Capture {
   std::vector<std::pair<std::string, int32_t>> by_key_;  // sorted; places in entries_
   JsonValue environment_;
 };
+
+// Whether dense tensors of these shapes hold the same elements in the same order: one only groups the
+// dimensions of the other ([2, 3, 8] and [6, 8] or [1, 2, 24], but not [3, 2, 8] or [8, 6]).
+bool SameOrder(std::span<const int64_t> a, std::span<const int64_t> b);
 
 // Whether the folder holds a capture.json.
 bool IsCapture(const std::string& folder);

@@ -71,6 +71,25 @@ StatusOr<std::vector<std::string>> ShardNames(const std::string& folder) {
 
 }  // namespace
 
+bool SameOrder(std::span<const int64_t> a, std::span<const int64_t> b) {
+  // Products of the first dimensions, ones left out; empty tensors need no order.
+  const auto products = [](std::span<const int64_t> dims) {
+    std::vector<int64_t> list;
+    int64_t product = 1;
+    for (const int64_t d : dims) {
+      product *= d;
+      if (d != 1) list.push_back(product);
+    }
+    return list;
+  };
+  const std::vector<int64_t> x = products(a), y = products(b);
+  const int64_t size_x = x.empty() ? 1 : x.back(), size_y = y.empty() ? 1 : y.back();
+  if (size_x != size_y) return false;
+  if (size_x == 0) return true;
+  return std::includes(x.begin(), x.end(), y.begin(), y.end()) ||
+         std::includes(y.begin(), y.end(), x.begin(), x.end());
+}
+
 bool IsCapture(const std::string& folder) { return FileExists(JoinPath(folder, kJsonName)); }
 
 StatusOr<Capture> Capture::Open(const std::string& folder) {

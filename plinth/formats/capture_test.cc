@@ -262,9 +262,10 @@ TEST_F(CaptureTest, LargeTensorsAreStreamedWithRoomForTheHeader) {
 
 TEST_F(CaptureTest, ManyTensorsMakeSeveralFiles) {
   auto writer = CaptureWriter::Create(at_, Info());
-  const Tensor t = Floats({4});
+  Tensor t = Floats({4});
   // A header entry takes some 60 bytes and is allowed for with 2 kB at the end: 16000 fill a megabyte.
   for (int i = 0; i < 20000; ++i) {
+    t.data<float>()[0] = static_cast<float>(i);
     ASSERT_TRUE(writer->Add(Named(StrCat("n", i)), t.view(), true).ok());
   }
   ASSERT_TRUE(writer->Finish().ok());
@@ -273,6 +274,35 @@ TEST_F(CaptureTest, ManyTensorsMakeSeveralFiles) {
   const auto capture = Capture::Open(at_);
   ASSERT_TRUE(capture.ok()) << capture.status();
   EXPECT_EQ(capture->entries().size(), 20000u);
+}
+
+TEST_F(CaptureTest, EqualTensorsAreWrittenOnce) {
+  auto writer = CaptureWriter::Create(at_, Info());
+  const int64_t column[] = {2, 1};
+  const Tensor t = Floats({1, 2});
+  ASSERT_TRUE(writer->Add(Named("a"), t.view(), true).ok());
+  ASSERT_TRUE(writer->Add(Named("b"), Floats({1, 2}).view(), true).ok());
+  EXPECT_EQ(writer->last().tensor, "0");
+  ASSERT_TRUE(writer->Add(Named("c"), DenseView(t.raw(), DType::kF32, column, 2), true).ok());
+  EXPECT_EQ(writer->last().tensor, "2");  // another shape
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_TRUE(Capture::Open(at_).ok());
+}
+
+TEST(SameOrder, GroupsOfDimensions) {
+  const auto same = [](std::vector<int64_t> a, std::vector<int64_t> b) {
+    EXPECT_EQ(SameOrder(a, b), SameOrder(b, a));
+    return SameOrder(a, b);
+  };
+  EXPECT_TRUE(same({2, 3, 8}, {6, 8}));
+  EXPECT_TRUE(same({2, 3, 8}, {1, 2, 24}));
+  EXPECT_TRUE(same({}, {1, 1}));
+  EXPECT_TRUE(same({0, 4}, {0}));
+  EXPECT_FALSE(same({2, 3, 8}, {3, 2, 8}));
+  EXPECT_FALSE(same({6, 8}, {8, 6}));
+  EXPECT_FALSE(same({2, 12}, {3, 8}));
+  EXPECT_FALSE(same({2}, {3}));
+  EXPECT_FALSE(same({0}, {1}));
 }
 
 TEST_F(CaptureTest, ADroppedWriterLeavesNothing) {

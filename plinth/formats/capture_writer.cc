@@ -262,7 +262,8 @@ struct CaptureWriter::State {
   std::string environment;
   std::vector<CaptureEntry> entries;
   std::unordered_set<std::string> keys;
-  std::unordered_map<std::string, size_t> tensors;  // key in the tensor files -> entry that wrote it
+  std::unordered_map<std::string, size_t> tensors;    // key in the tensor files -> entry that wrote it
+  std::unordered_map<std::string, std::string> same;  // type, shape and digest -> key in the tensor files
   std::vector<Shard> shards;
   std::vector<std::byte> dense;  // of a view with gaps
   Status status;
@@ -363,7 +364,10 @@ Status CaptureWriter::State::Put(CaptureEntry& entry, const View& view, bool ful
   sha.Update(data);
   PLINTH_ASSIGN_OR_RETURN(entry.digest, sha.Hex());
   if (!full) return absl::OkStatus();
-  entry.tensor = StrCat(entry.index);
+  const auto [at, fresh] =
+      same.emplace(StrCat(entry.dtype, "[", Join(entry.dims, ","), "]", entry.digest), StrCat(entry.index));
+  entry.tensor = at->second;
+  if (!fresh) return absl::OkStatus();
   tensors.emplace(entry.tensor, entries.size());
   if (shards.empty() || !shards.back().Fits(entry.tensor)) {
     if (!shards.empty()) PLINTH_RETURN_IF_ERROR(shards.back().Finish());
