@@ -92,6 +92,7 @@ void PrintLine(const char* kind, std::string text);
 // One per file.
 void AddForecast(Program& program);
 void AddBacktest(Program& program);
+void AddCapture(Program& program);
 void AddModels(Program& program);
 void AddPlan(Program& program);
 void AddMetrics(Program& program);

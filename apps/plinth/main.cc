@@ -58,6 +58,7 @@ int Main(int argc, char** argv) {
   Program program(cli);
   AddForecast(program);
   AddBacktest(program);
+  AddCapture(program);
   AddModels(program);
   AddPlan(program);
   AddVerify(program);

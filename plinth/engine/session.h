@@ -67,6 +67,7 @@ class Session {
   // The plan of an ordinary run, where every series stands alone.
   const plan::Plan& plan() const { return *alone_->plan; }
   const Context& context() const { return *context_; }
+  const SessionOptions& options() const { return options_; }
 
   // Forecasts the targets of each group, in the order given; NaN and infinities are gaps. The result of a
   // group has the same bits whatever else is in the batch and however many threads work. `cancelled`

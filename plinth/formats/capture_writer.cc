@@ -1,10 +1,8 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -18,6 +16,7 @@
 #include "plinth/base/faults.h"
 #include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/base/temporary_folder.h"
 #include "plinth/base/utf8.h"
 #include "plinth/formats/capture.h"
 #include "plinth/formats/json_writer.h"
@@ -25,22 +24,9 @@
 namespace plinth::formats {
 namespace {
 
-constexpr int kTemporaryNames = 100;
 constexpr size_t kHeldBytes = 8 << 20;             // of a small shard, written when it is complete
 constexpr size_t kHeaderBytes = 1 << 20;           // kept free at the beginning of a large one
 constexpr int64_t kShardBytes = int64_t{4} << 30;  // then the next one begins
-
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == path.npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
-}
-
-// Flushes a folder's list of names. One that cannot be read can still be written into; then only the flush is
-// lost, as where the file system knows none.
-void FlushFolder(const std::string& path) {
-  const Handle handle(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle.get() >= 0) static_cast<void>(fsync(handle.get()) == 0);
-}
 
 // Copies the elements of a view with gaps, in order.
 std::byte* GatherBytes(const View& view, int dim, const std::byte* from, std::byte* to) {
@@ -257,7 +243,8 @@ void WriteInfo(const CaptureInfo& info, JsonWriter& json) {
 }  // namespace
 
 struct CaptureWriter::State {
-  std::string folder, temporary;  // `temporary` is empty once nothing is to be removed
+  std::string folder;
+  TemporaryFolder temporary;
   CaptureInfo info;
   std::string environment;
   std::vector<CaptureEntry> entries;
@@ -268,50 +255,19 @@ struct CaptureWriter::State {
   std::vector<std::byte> dense;  // of a view with gaps
   Status status;
 
-  ~State() {
-    if (temporary.empty()) return;
-    if (const auto names = ListFolder(temporary); names.ok()) {
-      for (const std::string& name : *names) unlink(JoinPath(temporary, name).c_str());
-    }
-    rmdir(temporary.c_str());
-  }
+  State(std::string name, TemporaryFolder temp) : folder(std::move(name)), temporary(std::move(temp)) {}
   Status Check(const CaptureEntry& entry) const;
   Status Put(CaptureEntry& entry, const View& view, bool full);
   void Share(CaptureEntry& entry) const;
-  // An error as the caller knows the place: the temporary folder's name means nothing to him.
-  Status Named(const Status& error) const {
-    std::string message(error.message());
-    if (const size_t at = message.find(temporary); !temporary.empty() && at != message.npos) {
-      message.replace(at, temporary.size(), folder);
-    }
-    return Status(error.code(), message);
-  }
   Status WriteJsonFile() const;
   Status FinishFiles();
 };
 
 StatusOr<CaptureWriter> CaptureWriter::Create(const std::string& folder, CaptureInfo info) {
-  auto state = std::make_unique<State>();
-  state->folder = folder;
-  while (state->folder.size() > 1 && state->folder.ends_with('/')) state->folder.pop_back();
+  PLINTH_ASSIGN_OR_RETURN(TemporaryFolder temporary, TemporaryFolder::MakeFor(folder));
+  auto state = std::make_unique<State>(folder, std::move(temporary));
   state->info = std::move(info);
-  struct stat found;
-  if (state->folder.empty()) return absl::InvalidArgumentError("the name of the capture's folder is empty");
-  if (lstat(state->folder.c_str(), &found) == 0) {
-    return absl::AlreadyExistsError(
-        StrCat(folder, ": exists already; captures are never overwritten, a new name is needed"));
-  }
-  static std::atomic<unsigned> counter{0};
-  for (int i = 0; i < kTemporaryNames; ++i) {
-    const std::string name =
-        JoinPath(ParentOf(state->folder), StrCat(".plinth-", getpid(), "-", counter++, ".capture.tmp"));
-    if (!FaultDue(Syscall::kOpen) && mkdir(name.c_str(), 0777) == 0) {
-      state->temporary = name;
-      return CaptureWriter(std::move(state));
-    }
-    if (errno != EEXIST) break;
-  }
-  return FileError(folder, "made a folder", errno);
+  return CaptureWriter(std::move(state));
 }
 
 CaptureWriter::CaptureWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -371,7 +327,7 @@ Status CaptureWriter::State::Put(CaptureEntry& entry, const View& view, bool ful
   tensors.emplace(entry.tensor, entries.size());
   if (shards.empty() || !shards.back().Fits(entry.tensor)) {
     if (!shards.empty()) PLINTH_RETURN_IF_ERROR(shards.back().Finish());
-    shards.emplace_back(JoinPath(temporary, StrCat("tensors-", shards.size() + 1, ".part")));
+    shards.emplace_back(JoinPath(temporary.path(), StrCat("tensors-", shards.size() + 1, ".part")));
   }
   shards.back().Begin(entry, static_cast<int64_t>(bytes));
   return shards.back().Write(data);
@@ -389,7 +345,7 @@ Status CaptureWriter::Add(CaptureEntry entry, const View& view, bool full) {
   if (!entry.tensor.empty()) {
     s.Share(entry);
   } else if (view.data != nullptr || view.size() == 0) {
-    s.status = s.Named(s.Put(entry, view, full));
+    s.status = s.temporary.Named(s.Put(entry, view, full));
   }
   PLINTH_RETURN_IF_ERROR(s.status);
   s.keys.insert(std::move(key));
@@ -398,7 +354,8 @@ Status CaptureWriter::Add(CaptureEntry entry, const View& view, bool full) {
 }
 
 Status CaptureWriter::State::WriteJsonFile() const {
-  PLINTH_ASSIGN_OR_RETURN(AtomicWriter file, AtomicWriter::Create(JoinPath(temporary, "capture.json")));
+  PLINTH_ASSIGN_OR_RETURN(AtomicWriter file,
+                          AtomicWriter::Create(JoinPath(temporary.path(), "capture.json")));
   std::string text;
   int64_t bytes = 0;
   JsonWriter json(&text);
@@ -433,36 +390,25 @@ Status CaptureWriter::State::FinishFiles() {
                                              kMaxCaptureShards, " are possible"));
   }
   for (size_t i = 0; i < shards.size(); ++i) {
-    const std::string to = JoinPath(temporary, ShardName(i + 1, shards.size()));
+    const std::string to = JoinPath(temporary.path(), ShardName(i + 1, shards.size()));
     if (FaultDue(Syscall::kRename) || rename(shards[i].path().c_str(), to.c_str()) != 0) {
       return FileError(to, "written", errno);
     }
   }
   if (!environment.empty()) {
-    PLINTH_RETURN_IF_ERROR(WriteFile(JoinPath(temporary, "environment.json"), environment));
+    PLINTH_RETURN_IF_ERROR(WriteFile(JoinPath(temporary.path(), "environment.json"), environment));
   }
-  PLINTH_RETURN_IF_ERROR(WriteJsonFile());
-  FlushFolder(temporary);
-  return absl::OkStatus();
+  return WriteJsonFile();
 }
 
 Status CaptureWriter::Finish() {
   State& s = *state_;
-  PLINTH_CHECK(!s.temporary.empty());
   PLINTH_RETURN_IF_ERROR(s.status);
-  s.status = s.Named(s.FinishFiles());
+  PLINTH_CHECK(!s.temporary.path().empty());
+  s.status = s.temporary.Named(s.FinishFiles());
   PLINTH_RETURN_IF_ERROR(s.status);
-  // Moving onto an empty folder would succeed, onto any other not.
-  struct stat found;
-  if (lstat(s.folder.c_str(), &found) == 0) {
-    s.status = absl::AlreadyExistsError(StrCat(s.folder, ": came to exist while the capture was written"));
-  } else if (FaultDue(Syscall::kRename) || rename(s.temporary.c_str(), s.folder.c_str()) != 0) {
-    s.status = FileError(s.folder, "written", errno);
-  }
-  PLINTH_RETURN_IF_ERROR(s.status);
-  s.temporary.clear();
-  FlushFolder(ParentOf(s.folder));
-  return absl::OkStatus();
+  s.status = s.temporary.Move();
+  return s.status;
 }
 
 }  // namespace plinth::formats
