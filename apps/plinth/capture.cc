@@ -84,8 +84,9 @@ StatusOr<engine::CaptureJob> JobOf(const Options& o, References& references) {
     PLINTH_ASSIGN_OR_RETURN(const formats::Capture* capture, references.Open(replacement.capture));
     job.record.replaced.emplace_back(replacement.name, capture);
   }
-  if (!o.forced_by.empty()) {
-    PLINTH_ASSIGN_OR_RETURN(job.record.forced_by, references.Open(o.forced_by));
+  const std::string& forced_by = o.forced_by.empty() ? plan.forced_by : o.forced_by;
+  if (!forced_by.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(job.record.forced_by, references.Open(forced_by));
   }
   job.fused = o.fused;
   job.full_output = !o.statistics;

@@ -93,6 +93,7 @@ void PrintLine(const char* kind, std::string text);
 void AddForecast(Program& program);
 void AddBacktest(Program& program);
 void AddCapture(Program& program);
+void AddLocate(Program& program);
 void AddModels(Program& program);
 void AddPlan(Program& program);
 void AddMetrics(Program& program);

@@ -59,6 +59,7 @@ int Main(int argc, char** argv) {
   AddForecast(program);
   AddBacktest(program);
   AddCapture(program);
+  AddLocate(program);
   AddModels(program);
   AddPlan(program);
   AddVerify(program);

@@ -90,7 +90,7 @@ void Recorder::NameOperators(const plan::Plan& plan) {
   std::map<std::string, int64_t> seen;
   for (size_t s = 0; s < plan.step_count(); ++s) {
     const std::string& scope = plan.StepScope(s);
-    const std::string name = StrCat(scope, scope.empty() ? "" : "/", plan.StepCall(s).spec->name);
+    const std::string name = StrCat(scope, "/", plan.StepCall(s).spec->name);
     operators_.push_back(StrCat(name, ".", seen[name]++));
   }
 }

@@ -26,8 +26,8 @@ struct RecordOptions {
 };
 
 // Watches the runs of one forecast. Names of entries: of module outputs the model's own (its checkpoint's
-// module paths), for operators "SCOPE/OP.N", N counting that operator in its scope; op "input" for what goes
-// into the network. The pass is the entry's step.
+// module paths), for operators "SCOPE/OP.N" ("/OP.N" outside any module), N counting that operator in its
+// scope; op "input" for what goes into the network. The pass is the entry's step.
 class Recorder : public RunObserver {
  public:
   // `writer` and what `options` borrow must outlive the recorder.

@@ -64,8 +64,12 @@ StatusOr<CapturePlan> ParseCapturePlan(std::string_view text, std::string where)
   PLINTH_ASSIGN_OR_RETURN(const Config root, ParseTomlWithLines(text, std::move(where)));
   PLINTH_ASSIGN_OR_RETURN(const std::string schema, root.Text("schema"));
   if (schema != kSchema) return root.Refuse("schema", StrCat("\"", kSchema, "\""));
-  PLINTH_RETURN_IF_ERROR(root.CheckKeys({"schema", "record", "replace"}));
+  PLINTH_RETURN_IF_ERROR(root.CheckKeys({"schema", "forced_by", "record", "replace"}));
   CapturePlan plan;
+  if (root.Has("forced_by")) {
+    PLINTH_ASSIGN_OR_RETURN(plan.forced_by, root.Text("forced_by"));
+    PLINTH_RETURN_IF_ERROR(CheckName(root, "forced_by", plan.forced_by));
+  }
   PLINTH_ASSIGN_OR_RETURN(const auto records, root.Sections("record"));
   for (const Config& section : records) {
     PLINTH_ASSIGN_OR_RETURN(auto record, ReadRecord(section));
@@ -86,7 +90,14 @@ StatusOr<CapturePlan> ParseCapturePlan(std::string_view text, std::string where)
 
 StatusOr<CapturePlan> LoadCapturePlan(const std::string& path) {
   PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
-  return ParseCapturePlan(text, path);
+  PLINTH_ASSIGN_OR_RETURN(CapturePlan plan, ParseCapturePlan(text, path));
+  const std::string folder = path.substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
+  const auto beside = [&](std::string& capture) {
+    if (!capture.empty() && !capture.starts_with('/')) capture = folder + capture;
+  };
+  for (auto& replacement : plan.replacements) beside(replacement.capture);
+  beside(plan.forced_by);
+  return plan;
 }
 
 std::string ToToml(const CapturePlan& plan, std::string_view comment) {
@@ -97,6 +108,7 @@ std::string ToToml(const CapturePlan& plan, std::string_view comment) {
     comment.remove_prefix(end == comment.npos ? comment.size() : end + 1);
   }
   StrAppend(&out, "schema = \"", kSchema, "\"\n");
+  if (!plan.forced_by.empty()) StrAppend(&out, "forced_by = ", Quoted(plan.forced_by), "\n");
   for (const CapturePlan::Record& record : plan.records) {
     StrAppend(&out, "\n[[record]]\nname = ", Quoted(record.name),
               "\nwhat = ", record.full ? "\"full\"" : "\"statistics\"", "\ndirection = [",

@@ -24,11 +24,12 @@ struct CapturePlan {
   };
   std::vector<Record> records;
   std::vector<Replacement> replacements;
+  std::string forced_by;  // the capture whose tensors take the place of each recorded output; empty: none
 };
 
 // `where` begins every message. Errors: InvalidArgument, with the line.
 StatusOr<CapturePlan> ParseCapturePlan(std::string_view text, std::string where);
-// Errors: FileError; as above.
+// The same from a file, beside which relative paths of captures begin. Errors: FileError; as above.
 StatusOr<CapturePlan> LoadCapturePlan(const std::string& path);
 // The text of a plan file. `comment`: lines for people at its beginning, without "#".
 std::string ToToml(const CapturePlan& plan, std::string_view comment = "");

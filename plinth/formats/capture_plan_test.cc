@@ -1,9 +1,11 @@
 #include "plinth/formats/capture_plan.h"
 
+#include <cstdio>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "plinth/base/files.h"
 
 namespace plinth::formats {
 namespace {
@@ -46,6 +48,7 @@ TEST(CapturePlan, ComesBackFromItsText) {
   plan.records.push_back({"a.\"b\"\\\n", true, true, false, true});
   plan.records.push_back({"c*", false, false, true, false});
   plan.replacements.push_back({"d", "folder with spaces"});
+  plan.forced_by = "ref";
   const std::string text = ToToml(plan, "one\ntwo");
   EXPECT_EQ(text.substr(0, 12), "# one\n# two\n");
   const auto back = ParseCapturePlan(text, "p.toml");
@@ -53,6 +56,19 @@ TEST(CapturePlan, ComesBackFromItsText) {
   EXPECT_EQ(ToToml(*back), ToToml(plan));
   EXPECT_EQ(back->records[0].name, plan.records[0].name);
   EXPECT_EQ(Refusal(ToToml({})), "accepted");
+}
+
+TEST(CapturePlan, PathsBeginBesideTheFile) {
+  const std::string path = testing::TempDir() + "/plinth_plan.toml";
+  ASSERT_TRUE(WriteFile(path, StrCat(kHead,
+                                     "forced_by = \"/ref\"\n[[replace]]\nname = \"a\"\n"
+                                     "capture = \"c\""))
+                  .ok());
+  const auto plan = LoadCapturePlan(path);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replacements[0].capture, testing::TempDir() + "/c");
+  EXPECT_EQ(plan->forced_by, "/ref");
+  std::remove(path.c_str());
 }
 
 TEST(CapturePlan, RefusesWhatItDoesNotKnow) {
