@@ -160,12 +160,11 @@ void DriftSearch::FillLayers() {
   int64_t left = kSmall;
   const auto of = [&](size_t pair, bool forced) -> std::optional<Drift> {
     if (looked_[forced ? 1 : 0][pair]) return runs_.Look(pair, forced);
-    auto drift = runs_.Glance(pair, forced);
-    if (drift.has_value() || !runs_.Comparable(pair, forced) || left <= 0) return drift;
+    if (!runs_.Comparable(pair, forced)) return std::nullopt;
     left -= runs_.Elements(pair);
-    return left > 0 ? runs_.Look(pair, forced) : std::nullopt;
+    return left > 0 ? runs_.Look(pair, forced) : runs_.Glance(pair, forced);
   };
-  std::optional<double> before;
+  std::optional<Drift> before;
   for (const Layer& unit : layers_) {
     LayerDrift row{unit.module, runs_.pairs()[unit.output].name, unit.layer, unit.step, {}, {}, {}};
     row.free = of(unit.output, false);
@@ -177,10 +176,12 @@ void DriftSearch::FillLayers() {
       }
     }
     if (row.free.has_value()) {
-      if (before.has_value() && *before > 0 && std::isfinite(*before) && std::isfinite(row.free->rel_l2)) {
-        row.amplification = row.free->rel_l2 / *before;
+      // A bound says little beside what it bounds.
+      const bool alike = before.has_value() && before->by == row.free->by && before->rel_l2 > 0;
+      if (alike && std::isfinite(before->rel_l2) && std::isfinite(row.free->rel_l2)) {
+        row.amplification = row.free->rel_l2 / before->rel_l2;
       }
-      before = row.free->rel_l2;
+      before = row.free;
     }
     result_->layers.push_back(std::move(row));
   }

@@ -39,16 +39,19 @@ LayerName LayerOf(std::string_view name, std::string_view op) {
       Number(name.substr(op.size() + 1)).has_value() && name.find('/') == name.npos && op != "module") {
     return {std::string(name), std::nullopt};
   }
-  const std::string_view path = ModulePath(name);
+  std::string_view path = ModulePath(name);
   if (path.empty()) return {std::string(name), std::nullopt};
+  // "a.3.b#1" is b in the second call of a.3 within one step.
+  const std::string_view call = path.substr(std::min(path.find('#'), path.size()));
+  path.remove_suffix(call.size());
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
     if (const auto number = Number(path.substr(begin, end - begin)); number.has_value()) {
-      return {std::string(path.substr(0, end)), number};
+      return {StrCat(path.substr(0, end), call), number};
     }
     begin = end + 1;
   }
-  return {std::string(path), std::nullopt};
+  return {StrCat(path, call), std::nullopt};
 }
 
 std::vector<Layer> LayersOf(const PairedRuns& runs) {

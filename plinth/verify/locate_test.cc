@@ -12,6 +12,7 @@
 #include "plinth/formats/json.h"
 #include "plinth/tensor/half.h"
 #include "plinth/tensor/tensor.h"
+#include "plinth/verify/layer_chain.h"
 
 namespace plinth::verify {
 namespace {
@@ -505,6 +506,23 @@ TEST_F(LocateTest, TellsItInJsonAndText) {
     if (text[begin] == 'e') longest = std::max(longest, end - begin);
   }
   EXPECT_LE(longest, 80u);
+}
+
+TEST(LayerOf, TakesThePathUpToItsFirstNumber) {
+  const auto of = [](std::string_view name, std::string_view op) {
+    const LayerName layer = LayerOf(name, op);
+    return StrCat(layer.module, " ", layer.layer.value_or(-1));
+  };
+  EXPECT_EQ(of("encoder.block.3.layer.0.q/linear.0", "linear"), "encoder.block.3 3");
+  EXPECT_EQ(of("encoder.block.3", "module"), "encoder.block.3 3");
+  EXPECT_EQ(of("encoder.final_norm", "layer_norm"), "encoder.final_norm -1");
+  EXPECT_EQ(of("0", "linear"), "0 0");
+  EXPECT_EQ(of("a.3.b#1", "module"), "a.3#1 3");
+  EXPECT_EQ(of("a.3#1/softmax.0", "softmax"), "a.3#1 3");
+  EXPECT_EQ(of("input/x.0", "input"), "input/x.0 -1");
+  EXPECT_EQ(of("/softmax.2", "softmax"), "/softmax.2 -1");
+  EXPECT_EQ(of("softmax.2", "softmax"), "softmax.2 -1");
+  EXPECT_EQ(of("b.99999999999999999999", "module"), "b.99999999999999999999 -1");
 }
 
 }  // namespace
