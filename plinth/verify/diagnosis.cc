@@ -57,6 +57,7 @@ class Diagnoser {
     if (!moved_) Places();
     Precision();
     Bias();
+    if (findings_.empty()) Level();
     return std::move(findings_);
   }
 
@@ -218,6 +219,17 @@ class Diagnoser {
         (std::abs(d_.balance) > 0.5 || std::abs(d_.mean_error) > d_.rmse / 2)) {
       Add("bias",
           StrCat("errors lean to one side: mean ", Short(d_.mean_error), ", balance ", Short(d_.balance)));
+    }
+  }
+
+  // Nothing else explains it: how far, and whether anything is left of the reference at all.
+  void Level() {
+    if (d_.rel_l2 > limit_ && d_.cosine < 0.5) {
+      Add("unrelated",
+          StrCat("the candidate has little to do with the reference: cosine ", Short(d_.cosine)));
+    } else if (d_.rel_l2 > limit_) {
+      Add("level", StrCat("errors everywhere: relative L2 ", Short(d_.rel_l2), ", up to ", Short(d_.max_ulp),
+                          " units"));
     }
   }
 

@@ -19,6 +19,7 @@ namespace plinth::verify {
 //   lanes, last-rows, rows, columns, spikes             where the error sits
 //   precision    computed in a narrower format than the type says
 //   bias         errors lean to one side
+//   level, unrelated   nothing of these: errors everywhere, or nothing left of the reference
 struct Finding {
   std::string id;
   std::string text;  // a sentence without a full stop: "lanes 32..63 differ"
