@@ -101,6 +101,7 @@ void AddVerify(Program& program);
 void AddReplay(Program& program);
 void AddBench(Program& program);
 void AddCompare(Program& program);
+void AddAccept(Program& program);
 void AddEnv(Program& program);
 void AddEvidence(Program& program);
 

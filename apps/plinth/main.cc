@@ -67,6 +67,7 @@ int Main(int argc, char** argv) {
   AddMetrics(program);
   AddCompare(program);
   AddBench(program);
+  AddAccept(program);
   AddEnv(program);
   AddEvidence(program);
   try {

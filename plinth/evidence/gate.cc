@@ -39,7 +39,7 @@ std::string Beyond(const Envelope& asked, const Envelope& covered) {
 std::vector<std::string> Unanswered(const Unit& unit) {
   std::vector<std::string> ids;
   for (const ChecklistItem& item : unit.checklist) {
-    if (item.answer == Answer::kUnproven && item.id != "performance") ids.push_back(item.id);
+    if (item.answer == Answer::kUnproven && item.id != kOptionalItem) ids.push_back(item.id);
   }
   return ids;
 }

@@ -39,6 +39,7 @@ Verdict VerdictOf(const std::array<ChecklistItem, 7>& checklist) {
   Verdict verdict = Verdict::kPass;
   for (const ChecklistItem& item : checklist) {
     if (item.answer == Answer::kNo) return Verdict::kFail;
+    if (item.answer == Answer::kUnproven && item.id == kOptionalItem) continue;
     if (item.answer != Answer::kYes) verdict = Verdict::kWarn;
   }
   return verdict;

@@ -1,0 +1,175 @@
+#include "plinth/accept/outputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "plinth/base/digest.h"
+#include "plinth/base/files.h"
+#include "plinth/base/text.h"
+#include "plinth/base/version.h"
+#include "plinth/report/acceptance_page.h"
+#include "plinth/report/ctrf.h"
+#include "plinth/report/junit.h"
+#include "plinth/verify/rows.h"
+
+namespace plinth::accept {
+namespace {
+
+using Answer = AcceptanceView::Answer;
+
+constexpr int64_t kNanosecondsPerMs = 1'000'000;
+
+std::string English(const Phrase& phrase) { return Text(Language::kEnglish, phrase); }
+
+std::string ReasonsOf(const AcceptanceView::Question& question) {
+  return Join(question.reasons, "; ", English);
+}
+
+// What the evidence does not say.
+void AddLimits(Work& work) {
+  auto& limits = work.view.limits;
+  const Recipe& recipe = *work.recipe;
+  if (work.session != nullptr) {
+    const Recipe::Sizes& e = recipe.envelope;
+    limits.push_back({Message::kLimitSizes, {StrCat(e.batch), StrCat(e.context), StrCat(e.horizon)}});
+    limits.push_back({Message::kLimitInputs, {StrCat(work.subject->inputs.windows.size())}});
+    if (recipe.data.file.empty()) limits.push_back({Message::kLimitMadeSeries, {}});
+  }
+  if (work.subject->incumbent.empty()) limits.push_back({Message::kLimitNoIncumbent, {}});
+  if (recipe.repeats < 59) limits.push_back({Message::kLimitRepeats, {StrCat(recipe.repeats)}});
+  if (work.view.self_attested) limits.push_back({Message::kLimitSelfAttested, {}});
+}
+
+void AddFacts(Work& work) {
+  const evidence::Environment& e = work.subject->environment;
+  auto& facts = work.view.facts;
+  facts.emplace_back(Message::kModel, work.subject->model_name);
+  const std::string cpu = e.Text("cpu", "", "model"), os = e.Text("os", "", "name");
+  facts.emplace_back(Message::kMachine, StrCat(cpu, !cpu.empty() && !os.empty() ? ", " : "", os));
+  facts.emplace_back(Message::kDataFile, work.subject->inputs.source);
+}
+
+void AddIdentityTable(Work& work) {
+  AcceptanceView::Table table{Message::kTableIdentity, {Message::kColumnName, Message::kValue}, {}, {}};
+  for (const auto& [name, value] : work.subject->identity.parts) table.rows.push_back({name, value});
+  work.view.tables.push_back(std::move(table));
+}
+
+// What was asked but not answered by a record.
+evidence::Answer AnswerOf(Answer answer) { return static_cast<evidence::Answer>(answer); }
+
+StatusOr<evidence::NamedDigest> DigestOf(std::string name, std::string_view text) {
+  PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256Hex(text));
+  return evidence::NamedDigest{std::move(name), std::move(sha256), ""};
+}
+
+StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options, const std::string& started,
+                                  const std::string& finished) {
+  const Subject& subject = *work.subject;
+  evidence::Unit unit;
+  unit.model_name = subject.model_name;
+  unit.model_files = subject.model_files;
+  unit.identity = subject.identity;
+  const Recipe::Sizes& sizes = work.recipe->envelope;
+  unit.envelope = {sizes.batch, sizes.context, sizes.horizon};
+  unit.started = started;
+  unit.finished = finished;
+  unit.checklist = evidence::Unit::EmptyChecklist();
+  for (const AcceptanceView::Question& q : work.view.questions) {
+    evidence::ChecklistItem* item = unit.Item(q.id);
+    item->question = Text(Language::kEnglish, q.question);
+    item->answer = AnswerOf(q.answer);
+    item->text = ReasonsOf(q);
+    unit.layers.push_back({q.id, item->answer, item->text});
+  }
+  unit.inputs.push_back({"inputs", subject.inputs.digest, ""});
+  if (!subject.inputs.file_digest.empty()) {
+    unit.inputs.push_back({BaseName(work.recipe->data.file), subject.inputs.file_digest, ""});
+  }
+  if (subject.inputs.digest.empty()) unit.inputs.clear();
+  PLINTH_ASSIGN_OR_RETURN(evidence::NamedDigest recipe, DigestOf("recipe", work.recipe->Canonical()));
+  unit.preprocessing.push_back(std::move(recipe));
+  unit.reference = work.reference;
+  unit.rules_sha256 = subject.rules.digest();
+  unit.tool.version = kVersion;
+  unit.tool.binary_sha256 = subject.environment.Text("digests", "", "plinth");
+  unit.environment_json = subject.environment_json;
+  unit.performance_json = work.performance_json;
+  unit.repeats = work.recipe->repeats;
+  unit.waivers = work.waivers;
+  for (const Phrase& limit : work.view.limits) unit.limits.push_back(English(limit));
+  unit.reproduce = options.command;
+  return unit;
+}
+
+// Both lists of statuses have one order.
+static_assert(static_cast<int>(CheckStatus::kExtra) == static_cast<int>(verify::CheckStatus::kExtra));
+
+// The same names and results in the two formats that other tools read.
+CheckRun TestRun(const Work& work, int64_t start_ms, int64_t stop_ms) {
+  CheckRun run;
+  run.name = StrCat("plinth accept ", work.subject->model_name);
+  run.version = kVersion;
+  run.run_id = work.subject->identity_digest;
+  run.start_ms = start_ms;
+  run.stop_ms = stop_ms;
+  for (const Record& r : work.records) {
+    CheckResult result;
+    result.suite = r.question;
+    result.name = r.name;
+    result.status = static_cast<CheckStatus>(r.status);
+    result.message = r.detail;
+    result.reproduce = r.reproduce;
+    run.results.push_back(std::move(result));
+  }
+  return run;
+}
+
+// Files of the captures, for those who want to look closer.
+void AddCaptures(const std::string& folder, std::vector<evidence::EvidenceFile>* files) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> paths;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) paths.push_back(it->path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) {
+    files->push_back({StrCat("captures/", path.substr(folder.size() + 1)), "", path});
+  }
+}
+
+}  // namespace
+
+StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions& options,
+                                                 const evidence::SigningKey& key, const RunTimes& times) {
+  AcceptanceView& view = work.view;
+  view.model = work.subject->model_name;
+  view.identity = work.subject->identity_digest;
+  view.version = kVersion;
+  const std::string started = evidence::Rfc3339(times.started), finished = evidence::Rfc3339(times.finished);
+  view.created = finished;
+  view.signer = key.public_key().keyid();
+  view.reproduce = {options.command,
+                    StrCat(options.program, " evidence verify ",
+                           verify::ShellQuoted(JoinPath(options.evidence, work.subject->identity_digest)))};
+  AddFacts(work);
+  AddIdentityTable(work);
+  AddLimits(work);
+  PLINTH_ASSIGN_OR_RETURN(const evidence::Unit unit, MakeUnit(work, options, started, finished));
+  view.verdict = static_cast<AcceptanceView::Verdict>(evidence::VerdictOf(unit.checklist));
+
+  std::vector<evidence::EvidenceFile> files;
+  std::string records;
+  for (const Record& r : work.records) StrAppend(&records, ToJson(r), "\n");
+  files.push_back({std::string(evidence::kRecordsFile), std::move(records), ""});
+  files.push_back({"report.html", AcceptancePage(view, options.language), ""});
+  const CheckRun run = TestRun(work, times.started / kNanosecondsPerMs, times.finished / kNanosecondsPerMs);
+  files.push_back({"junit.xml", JunitXml(run), ""});
+  files.push_back({"ctrf.json", CtrfJson(run), ""});
+  if (options.captures) AddCaptures(work.folder, &files);
+  return evidence::WriteEvidence(options.evidence, unit, files, key);
+}
+
+}  // namespace plinth::accept

@@ -1,0 +1,151 @@
+#include "plinth/accept/subject.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plinth/base/digest.h"
+#include "plinth/base/files.h"
+#include "plinth/base/text.h"
+#include "plinth/base/version.h"
+#include "plinth/engine/identity.h"
+#include "plinth/evidence/environment_diff.h"
+#include "plinth/formats/json_writer.h"
+
+namespace plinth::accept {
+namespace {
+
+using formats::Capture;
+
+// Packed weights beyond which a model counts as large: smaller batches are then what people serve.
+constexpr int64_t kLargeModelBytes = 64 << 20;
+constexpr int64_t kLargeModelBatch = 8;
+// Longer windows would need more history than the usual series has.
+constexpr int64_t kLongestWindow = 96;
+
+Status FillSizes(const engine::Session& session, Recipe* recipe) {
+  const models::ModelInfo& info = session.model().info();
+  Recipe::Sizes& sizes = recipe->envelope;
+  const auto fill = [&](int64_t* size, int64_t most, const char* name) -> Status {
+    if (*size == 0) *size = most;
+    if (*size <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat(recipe->path, ": \"envelope.", name, "\" is ", *size, "; ",
+                                             info.family, " takes at most ", most));
+  };
+  PLINTH_RETURN_IF_ERROR(fill(&sizes.context, info.context_length, "context"));
+  if (sizes.horizon == 0) sizes.horizon = info.horizon;  // beyond it the family continues
+  if (sizes.batch == 0) sizes.batch = session.weight_bytes() > kLargeModelBytes ? kLargeModelBatch : 32;
+  for (int64_t& batch : recipe->performance.batches) batch = std::min(batch, sizes.batch);
+  auto& batches = recipe->performance.batches;
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  return absl::OkStatus();
+}
+
+StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFolder& folder) {
+  std::vector<evidence::NamedDigest> files;
+  for (const std::string& name : folder.DigestFiles()) {
+    const std::string path = JoinPath(folder.path(), name);
+    PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(path));
+    files.push_back({name, std::move(sha256), ""});
+  }
+  return files;
+}
+
+// One repeat: a capture, or the captures of all its ranks.
+StatusOr<std::vector<std::vector<Capture>>> OpenSide(const std::vector<std::string>& paths) {
+  std::vector<std::vector<Capture>> repeats;
+  for (const std::string& path : paths) {
+    PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> ranks, formats::OpenCaptures(path));
+    repeats.push_back(std::move(ranks));
+  }
+  return repeats;
+}
+
+// All captures are of one model and of the same inputs, as far as they say so.
+Status CheckCaptures(const std::vector<std::vector<Capture>>& all, std::string* model, std::string* inputs) {
+  const auto agree = [](const Capture& capture, const std::string& says, const char* what,
+                        std::string* known) -> Status {
+    if (says.empty()) return absl::OkStatus();
+    if (known->empty()) *known = says;
+    if (*known == says) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat(capture.folder(), ": was made with another ", what, " (", says,
+                                             ") than the captures before it (", *known,
+                                             "); captures of one model on the same inputs are expected"));
+  };
+  for (const auto& ranks : all) {
+    for (const Capture& capture : ranks) {
+      PLINTH_RETURN_IF_ERROR(agree(capture, capture.info().model_digest, "model", model));
+      PLINTH_RETURN_IF_ERROR(agree(capture, capture.info().inputs_digest, "digest of inputs", inputs));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string TextOf(const formats::JsonValue& value) {
+  std::string text;
+  formats::JsonWriter w(&text);
+  formats::WriteJson(value, w);
+  return text;
+}
+
+// What decides the numbers of a run that Plinth did not make: what its environment says.
+StatusOr<evidence::NumericsIdentity> IdentityOfCapture(const Capture& capture, const std::string& model,
+                                                       const evidence::Environment& environment) {
+  Sha256 facts;
+  for (const evidence::Fact& fact : environment.facts) {
+    if (evidence::FindEffect(fact).effect != evidence::Effect::kNumbers) continue;
+    facts.Update(StrCat(fact.Path(), "=", evidence::FactText(fact.value), "\n"));
+  }
+  PLINTH_ASSIGN_OR_RETURN(const std::string digest, facts.Hex());
+  evidence::NumericsIdentity identity;
+  identity.parts = {{"model", model},
+                    {"graph", "as captured"},
+                    {"precision", TextOf(capture.info().precision)},
+                    {"kernels", "of the framework"},
+                    {"environment", digest},
+                    {"producer", TextOf(capture.info().producer)}};
+  return identity;
+}
+
+}  // namespace
+
+StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
+  Subject s;
+  PLINTH_ASSIGN_OR_RETURN(
+      s.rules, recipe->rules.empty() ? verify::RuleSet::Builtin() : verify::RuleSet::Load(recipe->rules));
+  PLINTH_ASSIGN_OR_RETURN(s.incumbent, OpenSide(recipe->incumbent.captures));
+  PLINTH_ASSIGN_OR_RETURN(s.candidate, OpenSide(recipe->candidate.captures));
+  std::string model;
+  PLINTH_RETURN_IF_ERROR(CheckCaptures(s.incumbent, &model, &s.inputs.digest));
+  PLINTH_RETURN_IF_ERROR(CheckCaptures(s.candidate, &model, &s.inputs.digest));
+  if (recipe->model.empty()) {
+    const Capture& first = s.candidate.at(0).at(0);
+    s.model_name = first.info().model_name;
+    s.environment_json = TextOf(first.environment());
+    if (const auto* object = first.environment().object(); object != nullptr) {
+      auto parsed =
+          evidence::ParseEnvironment(s.environment_json, JoinPath(first.folder(), "environment.json"));
+      if (parsed.ok()) s.environment = *std::move(parsed);
+    }
+    PLINTH_ASSIGN_OR_RETURN(s.identity, IdentityOfCapture(first, model, s.environment));
+  } else {
+    PLINTH_ASSIGN_OR_RETURN(s.session, engine::Session::Load(recipe->model, context));
+    PLINTH_RETURN_IF_ERROR(FillSizes(*s.session, recipe));
+    s.model_name = s.session->folder().name();
+    PLINTH_ASSIGN_OR_RETURN(s.model_files, ModelFiles(s.session->folder()));
+    const models::ModelInfo& info = s.session->model().info();
+    PLINTH_ASSIGN_OR_RETURN(s.inputs,
+                            MakeInputs(recipe->data, recipe->envelope.context,
+                                       std::min({recipe->envelope.horizon, info.horizon, kLongestWindow})));
+    evidence::EnvironmentOptions options;
+    options.threads = context.threads;
+    options.model = recipe->model;
+    if (!recipe->data.file.empty()) options.inputs = {recipe->data.file};
+    PLINTH_ASSIGN_OR_RETURN(s.environment, evidence::CollectEnvironment(options));
+    s.environment_json = evidence::ToJson(s.environment);
+    PLINTH_ASSIGN_OR_RETURN(s.identity, engine::IdentityOf(*s.session));
+  }
+  PLINTH_ASSIGN_OR_RETURN(s.identity_digest, s.identity.Digest());
+  return s;
+}
+
+}  // namespace plinth::accept

@@ -1,0 +1,80 @@
+#include "plinth/accept/work.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "plinth/base/check.h"
+#include "plinth/base/text.h"
+#include "plinth/formats/json_writer.h"
+
+namespace plinth::accept {
+
+using verify::CheckStatus;
+using Answer = AcceptanceView::Answer;
+
+std::string ToJson(const Record& record) {
+  std::string out;
+  formats::JsonWriter w(&out);
+  w.BeginObject();
+  w.Key("question"), w.String(record.question);
+  w.Key("name"), w.String(record.name);
+  w.Key("status"), w.String(verify::StatusName(record.status));
+  w.Key("measured"), w.Number(record.measured);
+  w.Key("limit"), w.Number(record.limit);
+  if (!record.detail.empty()) w.Key("detail"), w.String(record.detail);
+  if (!record.reproduce.empty()) w.Key("reproduce"), w.String(record.reproduce);
+  w.EndObject();
+  return out;
+}
+
+std::string_view AskId(Ask ask) {
+  constexpr std::string_view kIds[kAsks] = {"environment", "inputs",      "operators",    "layers",
+                                            "task",        "performance", "repeatability"};
+  return kIds[static_cast<size_t>(ask)];
+}
+
+void Work::Add(Ask ask, Record record) {
+  record.question = AskId(ask);
+  Answer& answer = at(ask).answer;
+  switch (record.status) {
+    case CheckStatus::kPassed:
+    case CheckStatus::kRefused:
+      if (answer == Answer::kUnproven) answer = Answer::kYes;
+      break;
+    case CheckStatus::kWarned:
+    case CheckStatus::kExtra:
+      if (answer != Answer::kNo) answer = Answer::kWarned;
+      break;
+    case CheckStatus::kFailed:
+    case CheckStatus::kUnimplemented:
+    case CheckStatus::kMissing:
+    case CheckStatus::kMistrusted:
+      answer = Answer::kNo;
+      break;
+    case CheckStatus::kUnproven:
+      break;
+  }
+  records.push_back(std::move(record));
+}
+
+void Work::Say(Ask ask, Message message, std::vector<std::string> arguments) {
+  at(ask).reasons.push_back({message, std::move(arguments)});
+}
+
+Status Work::CheckInterrupted() const {
+  return interrupted && interrupted() ? absl::CancelledError("interrupted") : absl::OkStatus();
+}
+
+bool Work::Failed() const {
+  return std::any_of(view.questions.begin(), view.questions.end(),
+                     [](const AcceptanceView::Question& q) { return q.answer == Answer::kNo; });
+}
+
+std::string Short(double value) {
+  if (!std::isfinite(value)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+}  // namespace plinth::accept
