@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "apps/plinth/command.h"
+#include "plinth/base/clock.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/verify/compare_files.h"
 
@@ -16,6 +17,7 @@ constexpr size_t kShown = 10;  // rows of the table without -v
 
 struct CompareCommand : CommonOptions {
   verify::CompareOptions compare;
+  verify::RuleOptions rules;
   std::string canary, k;
   bool verbose = false;
 };
@@ -28,6 +30,12 @@ bool Good(const CompareRow& row, bool allow_extra) {
 // How far a row is from its line: the rest of a table that shows the worst only.
 double Severity(const CompareRow& row) {
   if (!row.compared) return 1e300;
+  if (row.judged.has_value()) {
+    // A warning is shown before all that passed.
+    double share = row.status == CheckStatus::kPassed ? 0 : 1e200;
+    for (const verify::RuleResult& rule : row.judged->verdict.rules) share = std::max(share, rule.share);
+    return share;
+  }
   if (row.limit > 0) return row.difference.rel_l2 / row.limit;
   return row.difference.rel_l2;
 }
@@ -61,7 +69,7 @@ class Table {
       std::string text;
       if (!o_.verbose) {
         const bool failed = summary.verdict() == "fail";
-        if (!failed && rows_.size() > 3) rows_.resize(3);
+        if (summary.verdict() == "pass" && rows_.size() > 3) rows_.resize(3);
         if (!rows_.empty()) text += failed ? "worst tensors\n" : "nearest to their limits\n";
         for (const Line& line : rows_) {
           if (!failed || !line.good) StrAppend(&text, line.text, "\n");
@@ -107,13 +115,36 @@ StatusOr<int> Compare(const CompareCommand& o) {
           StrCat("--k ", o.k, ": the length of the reductions, 1 or more, is expected"));
     }
   }
+  const verify::RuleOptions& r = o.rules;
+  const std::string* const given[] = {&r.rules,      &options.truth, &r.incumbent,   &r.band,
+                                      &r.write_band, &r.waivers,     &r.requirements};
+  if (std::any_of(std::begin(given), std::end(given), [](const auto* text) { return !text->empty(); })) {
+    options.rules = r;
+    options.rules->today = verify::DayOf(Clock::System().Wall());
+    if (!o.k.empty()) options.rules->terms = static_cast<double>(options.k);
+  }
   PLINTH_ASSIGN_OR_RETURN(auto runtime, Runtime::Make(o));
   const InterruptGuard guard;
   options.interrupted = Interrupted;
   Table table(o);
   PLINTH_ASSIGN_OR_RETURN(const auto summary, CompareFiles(runtime->context(), options,
                                                            [&](const CompareRow& row) { table.Take(row); }));
-  return table.Finish(summary);
+  PLINTH_ASSIGN_OR_RETURN(const int code, table.Finish(summary));
+  Notes notes;
+  if (summary.rules.has_value()) {
+    for (const std::string& note : summary.rules->notes) notes.Add(note);
+  }
+  notes.Print();
+  return code;
+}
+
+void AddRuleOptions(CLI::App* command, verify::RuleOptions* r) {
+  command->add_option("--rules", r->rules, "judge by the acceptance's rules: a file, or builtin");
+  command->add_option("--incumbent", r->incumbent, "the trusted platform's values (default: REF)");
+  command->add_option("--band", r->band, "folder with captures of the incumbent's repeats, or band.json");
+  command->add_option("--write-band", r->write_band, "write the band of these repeats as band.json");
+  command->add_option("--waivers", r->waivers, "records that take a warning upon somebody (TOML)");
+  command->add_option("--requirements", r->requirements, "lines of a contract, reported beside the rules");
 }
 
 }  // namespace
@@ -125,7 +156,9 @@ void AddCompare(Program& program) {
   command->add_option("reference", c.reference, "capture folder, safetensors file, or folder of either")
       ->required();
   command->add_option("candidate", c.candidate, "the same of the other side")->required();
-  command->add_option("--truth", c.truth, "the same values in double: each side's own error level");
+  command->add_option("--truth", c.truth,
+                      "the same values in double: each side's own error level, rules 2 and 3");
+  AddRuleOptions(command, &o->rules);
   command->add_option("--class", c.class_name,
                       "limits of an operator class: A, A', B ... K (default: by type)");
   command->add_option("--k", o->k, "length of the reductions, for the classes that need it (default: 4096)");

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 
+#include "plinth/verify/compare_rules.h"
 #include "plinth/verify/compare_sources.h"
 #include "plinth/verify/error_places.h"
 #include "plinth/verify/tensor_map.h"
@@ -30,7 +33,8 @@ struct Pair {
   const SourceTensor* a = nullptr;
   const SourceTensor* b = nullptr;
   const SourceTensor* truth = nullptr;
-  const SourceTensor* before = nullptr;   // the reference's entry of the same shape before this one
+  const SourceTensor* incumbent = nullptr;  // where it is not the reference
+  const SourceTensor* before = nullptr;     // the reference's entry of the same shape before this one
   int64_t concatenated = -1, offset = 0;  // the candidate is the part of the reference at `offset` along this
 };
 
@@ -52,7 +56,7 @@ struct Copied {
   formats::ConstTensorRef ref;
 };
 
-bool MakeDense(const StridedRef& view, Copied* out) {
+bool MakeDense(const StridedRef& view, Copied* out, int64_t most = kCopiedBytes) {
   out->dims = view.dims;
   out->ref = view.tensor;
   out->ref.dims = out->dims;
@@ -62,7 +66,7 @@ bool MakeDense(const StridedRef& view, Copied* out) {
     out->ref.data = view.tensor.data + view.offset * size;
     return true;
   }
-  if (out->ref.bytes > kCopiedBytes) return false;
+  if (out->ref.bytes > most) return false;
   out->bytes.resize(static_cast<size_t>(out->ref.bytes));
   CopyElements(view, 0, view.size(), out->bytes.data());
   out->ref.data = out->bytes.data();
@@ -99,9 +103,16 @@ class Comparer {
       for (size_t i = begin; i < end; ++i) Release(pairs[i]);
       begin = end;
     }
-    for (const CompareRow& row : missing_ranks_) Count(row), sink(row);
+    for (CompareRow& row : missing_ranks_) {
+      JudgeBroken("ranks", &row);
+      Count(row), sink(row);
+    }
     summary_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     WorstRank();
+    if (rules_ != nullptr) {
+      PLINTH_RETURN_IF_ERROR(rules_->WriteBand());
+      summary_.rules = rules_->summary();
+    }
     return summary_;
   }
 
@@ -119,40 +130,44 @@ class Comparer {
       PLINTH_ASSIGN_OR_RETURN(map_, TensorMap::Load(options_.map));
     }
     PLINTH_RETURN_IF_ERROR(LineFor(options_.class_name, Element::kF32, options_.k).status());
-    return CheckOrigins();
+    if (!options_.allow_different) PLINTH_RETURN_IF_ERROR(CheckSameOrigin(*reference_, *candidate_));
+    return OpenRules();
   }
 
-  // Numbers of another model or other inputs say nothing.
-  Status CheckOrigins() const {
-    if (options_.allow_different || !reference_->is_capture() || !candidate_->is_capture())
-      return absl::OkStatus();
-    const formats::CaptureInfo& a = *reference_->parts().front().info;
-    for (const SourcePart& part : candidate_->parts()) {
-      const formats::CaptureInfo& b = *part.info;
-      const auto differ = [&](std::string_view what, const std::string& x, const std::string& y) -> Status {
-        if (x.empty() || y.empty() || x == y) return absl::OkStatus();
-        return absl::InvalidArgumentError(
-            StrCat(options_.candidate, ": was captured with other ", what, " than ", options_.reference,
-                   " (sha256 ", y.substr(0, 12), " and ", x.substr(0, 12), "); captures of the same ", what,
-                   " are expected, --allow-different compares them all the same"));
-      };
-      PLINTH_RETURN_IF_ERROR(differ("weights", a.model_digest, b.model_digest));
-      PLINTH_RETURN_IF_ERROR(differ("inputs", a.inputs_digest, b.inputs_digest));
+  // What each side is to the rules.
+  Status OpenRules() {
+    if (!options_.rules.has_value()) return absl::OkStatus();
+    const std::string& path = options_.rules->incumbent;
+    if (!path.empty()) {
+      PLINTH_ASSIGN_OR_RETURN(auto incumbent, TensorSource::Open(path));
+      incumbent_ = std::make_unique<TensorSource>(std::move(incumbent));
+      if (!options_.allow_different) PLINTH_RETURN_IF_ERROR(CheckSameOrigin(*candidate_, *incumbent_));
     }
+    std::error_code error;
+    reference_is_truth_ = truth_ == nullptr
+                              ? incumbent_ != nullptr
+                              : std::filesystem::equivalent(options_.truth, options_.reference, error);
+    const TensorSource* same = options_.allow_different ? nullptr : candidate_.get();
+    PLINTH_ASSIGN_OR_RETURN(auto rules, RuleJudge::Open(*options_.rules, same, context_.threads));
+    rules_ = std::make_unique<RuleJudge>(std::move(rules));
     return absl::OkStatus();
   }
 
   static bool SameRank(const SourcePart& x, const SourcePart& y) { return x.rank == y.rank; }
 
-  // The reference's part that stands against the candidate's: same rank and repeat, else the nearest it has.
-  const SourcePart* Counterpart(const SourcePart& b) const {
+  // The part that stands against the candidate's: same rank and repeat, else the nearest there is.
+  static const SourcePart* Counterpart(const TensorSource& source, const SourcePart& b) {
     const SourcePart* found = nullptr;
-    const bool one_rank = reference_->parts().front().rank == reference_->parts().back().rank;
-    for (const SourcePart& a : reference_->parts()) {
+    const bool one_rank = source.parts().front().rank == source.parts().back().rank;
+    for (const SourcePart& a : source.parts()) {
       if (a.rank != b.rank && !one_rank) continue;
       if (found == nullptr || a.repeat == b.repeat) found = &a;
     }
     return found;
+  }
+  static ByKey KeysBeside(const TensorSource* source, const SourcePart& b) {
+    const SourcePart* part = source == nullptr ? nullptr : Counterpart(*source, b);
+    return part == nullptr ? ByKey() : KeysOf(*part, nullptr);
   }
 
   Status MakePairs(std::vector<Pair>* pairs) {
@@ -172,7 +187,7 @@ class Comparer {
     several_ = candidate_->parts().size() > 1 || reference_->parts().size() > 1;
     std::set<const SourcePart*> met;
     for (const SourcePart& b : candidate_->parts()) {
-      const SourcePart* a = Counterpart(b);
+      const SourcePart* a = Counterpart(*reference_, b);
       if (a == nullptr) {
         for (const SourceTensor& t : b.tensors) pairs->push_back({.part_b = &b, .b = &t});
         continue;
@@ -230,8 +245,7 @@ class Comparer {
   Status PairParts(const SourcePart& a, const SourcePart& b, std::vector<Pair>* pairs) {
     PLINTH_ASSIGN_OR_RETURN(const auto names, Mapped(b));
     const ByKey candidates = KeysOf(b, &names), references = KeysOf(a, nullptr);
-    ByKey truths;
-    if (truth_ != nullptr) truths = KeysOf(truth_->parts().front(), nullptr);
+    const ByKey truths = KeysBeside(truth_.get(), b), incumbents = KeysBeside(incumbent_.get(), b);
     const SourceTensor* before = nullptr;
     for (const SourceTensor& t : a.tensors) {
       if (!Wanted(t.name)) continue;
@@ -243,6 +257,7 @@ class Comparer {
                    .b = at == candidates.end() ? nullptr : at->second,
                    .before = before};
       if (const auto truth = truths.find(key); truth != truths.end()) pair.truth = truth->second;
+      if (const auto n = incumbents.find(key); n != incumbents.end()) pair.incumbent = n->second;
       if (pair.b != nullptr) FindShare(key, &pair);
       pairs->push_back(pair);
       if (t.tensor != nullptr) before = &t;
@@ -317,19 +332,29 @@ class Comparer {
       row.reasons = {pair.b == nullptr ? "the candidate has no such tensor"
                                        : "the reference has no such tensor"};
       row.bytes = 0;
+      const bool broken = pair.b == nullptr || !options_.allow_extra;
+      if (broken) JudgeBroken(pair.b == nullptr ? "missing" : "extra", &row);
       return row;
     }
     if (pair.a->tensor == nullptr || pair.b->tensor == nullptr) {
       CompareStatistics(pair, &row);
+      if (rules_ != nullptr) {
+        row.judged = rules_->Unmeasured(row.reasons.front(), row.status == CheckStatus::kFailed);
+        Mistrust(&row);
+      }
       return row;
     }
     PLINTH_ASSIGN_OR_RETURN(StridedRef a, map_.LayOut(pair.a->name, false, *pair.a->tensor));
     PLINTH_ASSIGN_OR_RETURN(StridedRef b, map_.LayOut(pair.a->name, true, *pair.b->tensor));
-    if (!TakeShare(pair, b, &a, &row)) return row;
+    if (!TakeShare(pair, b, &a, &row)) {
+      JudgeBroken("shape", &row);
+      return row;
+    }
     row.dims = a.dims, row.candidate_dims = b.dims;
     if (a.size() != b.size()) {
       row.reasons = {
           StrCat("shape [", Join(b.dims, ", "), "] against [", Join(a.dims, ", "), "]", PaddingHint(a, b))};
+      JudgeBroken("shape", &row);
       return row;
     }
     DifferOptions how = {
@@ -338,8 +363,109 @@ class Comparer {
     row.compared = true;
     if (options_.digest) PLINTH_RETURN_IF_ERROR(CheckDigests(pair, row.difference));
     PLINTH_RETURN_IF_ERROR(Judge(pair, a, b, &row));
+    if (rules_ != nullptr) PLINTH_RETURN_IF_ERROR(JudgeByRules(pair, a, b, threads, &row));
     if (pair.truth != nullptr) PLINTH_RETURN_IF_ERROR(AgainstTruth(pair, a, b, threads, &row));
     return row;
+  }
+
+  void JudgeBroken(std::string_view kind, CompareRow* row) const {
+    if (rules_ == nullptr) return;
+    row->judged = rules_->Broken(row->reasons.front(), kind);
+    Mistrust(row);
+  }
+
+  // By rules that do not find planted faults nothing is right.
+  void Mistrust(CompareRow* row) const {
+    if (rules_->missed().empty()) return;
+    row->status = CheckStatus::kMistrusted;
+    row->judged->verdict.verdict = Verdict::kFail;
+    row->judged->verdict.reason = StrCat("the rule set's self-test missed ", rules_->missed());
+    row->reasons = {row->judged->verdict.reason};
+  }
+
+  // Truth or incumbent, laid out as the reference; nothing where there is no such tensor.
+  Status Beside(const Pair& pair, const SourceTensor* t, const StridedRef& b, Copied* copy,
+                std::optional<formats::ConstTensorRef>* out) const {
+    if (t == nullptr || t->tensor == nullptr) return absl::OkStatus();
+    PLINTH_ASSIGN_OR_RETURN(StridedRef view, map_.LayOut(pair.a->name, false, *t->tensor));
+    CompareRow unused;
+    // One that is of ranks itself has the candidate's shape already; one that does not fit is found below.
+    if (view.dims != b.dims) static_cast<void>(TakeShare(pair, b, &view, &unused));
+    MakeDense(view, copy, std::numeric_limits<int64_t>::max());
+    *out = copy->ref;
+    return absl::OkStatus();
+  }
+
+  // How the ranks differ where they must hold the same bits; else empty.
+  std::string RanksDiffer(const Pair& pair, std::string_view op) const {
+    if (pair.concatenated >= 0 || !rules_->IdenticalRanks(op, options_.class_name)) return "";
+    std::vector<formats::ConstTensorRef> ranks;
+    for (const SourcePart& part : candidate_->parts()) {
+      if (part.repeat != pair.part_b->repeat) continue;
+      for (const SourceTensor& t : part.tensors) {
+        if (t.tensor != nullptr && t.name == pair.b->name && t.suffix == pair.b->suffix)
+          ranks.push_back(*t.tensor);
+      }
+    }
+    return RankDifference(ranks);
+  }
+
+  Status JudgeByRules(const Pair& pair, const StridedRef& a, const StridedRef& b, Threads* threads,
+                      CompareRow* row) const {
+    Copied d, first, second, reference;
+    RowToJudge question;
+    question.name = pair.a->name;
+    TensorsToJudge& t = question.tensors;
+    t.op = pair.a->op.empty() ? pair.b->op : pair.a->op;
+    t.class_name = options_.class_name;
+    t.canary = options_.canary;
+    t.threads = threads;
+    MakeDense(b, &d, std::numeric_limits<int64_t>::max());
+    MakeDense(a, &reference, std::numeric_limits<int64_t>::max());
+    t.candidate = d.ref;
+    if (reference_is_truth_) {
+      t.truth = reference.ref;
+    } else {
+      PLINTH_RETURN_IF_ERROR(Beside(pair, pair.truth, b, &first, &t.truth));
+      if (incumbent_ == nullptr) t.incumbent = reference.ref;
+    }
+    PLINTH_RETURN_IF_ERROR(Beside(pair, pair.incumbent, b, &second, &t.incumbent));
+    // Of a rank's part of a tensor, a band of the whole says nothing.
+    if (pair.concatenated < 0) t.band = rules_->Band(row->rank, pair.a->name + pair.a->suffix);
+    t.structure = RanksDiffer(pair, t.op);
+    if (!t.structure.empty()) t.structure_kind = "ranks";
+    question.required = t.incumbent.has_value() ? *t.incumbent : reference.ref;
+    PLINTH_ASSIGN_OR_RETURN(row->judged, rules_->Judge(question));
+    TakeVerdict(pair, a, b, row);
+    Mistrust(row);
+    return absl::OkStatus();
+  }
+
+  // The line that was asked first counts only where the rules could decide nothing about numbers.
+  void TakeVerdict(const Pair& pair, const StridedRef& a, const StridedRef& b, CompareRow* row) const {
+    TensorVerdict& v = row->judged->verdict;
+    if (row->judged->word() == "unproven") {
+      if (row->status == CheckStatus::kFailed) {
+        v.verdict = Verdict::kFail;
+        v.reason = StrCat("rules 2 to 4 are undecided and the line without truth and bands is broken: ",
+                          row->reasons.front());
+        row->reasons.front() = v.reason;
+        return;
+      }
+      row->status = CheckStatus::kUnproven;
+      row->reasons = {v.reason};
+      return;
+    }
+    const bool explained = row->status == CheckStatus::kFailed;
+    row->status = v.verdict == Verdict::kPass   ? CheckStatus::kPassed
+                  : v.verdict == Verdict::kWarn ? CheckStatus::kWarned
+                                                : CheckStatus::kFailed;
+    const double line = row->limit;
+    row->limit = -1;
+    row->reasons.clear();
+    if (v.verdict != Verdict::kPass) row->reasons = {v.reason};
+    if (v.verdict == Verdict::kPass) row->findings.clear();
+    if (v.verdict == Verdict::kFail && !explained) Explain(pair, a, b, std::max(line, 0.0), row);
   }
 
   bool TakeShare(const Pair& pair, const StridedRef& b, StridedRef* a, CompareRow* row) const {
@@ -406,14 +532,19 @@ class Comparer {
     row->reasons = std::move(verdict.broken);
     row->reasons.insert(row->reasons.end(), verdict.warned.begin(), verdict.warned.end());
     if (!line.unproven.empty()) row->reasons.push_back(line.unproven);
-    if (row->status == CheckStatus::kFailed && dense()) {
-      DiagnosisHints hints = {.limit = line.rel_l2.value_or(0)};
-      if (pair.before != nullptr) hints.earlier.push_back(*pair.before->tensor);
-      row->findings = Diagnose(dense_a.ref, dense_b.ref, d, hints);
-      row->reference_grid = GridOf(dense_a.ref);
-      row->candidate_grid = GridOf(dense_b.ref);
-    }
+    if (row->status == CheckStatus::kFailed) Explain(pair, a, b, line.rel_l2.value_or(0), row);
     return absl::OkStatus();
+  }
+
+  static void Explain(const Pair& pair, const StridedRef& a, const StridedRef& b, double limit,
+                      CompareRow* row) {
+    Copied dense_a, dense_b;
+    if (!MakeDense(a, &dense_a) || !MakeDense(b, &dense_b)) return;
+    DiagnosisHints hints = {.limit = limit};
+    if (pair.before != nullptr) hints.earlier.push_back(*pair.before->tensor);
+    row->findings = Diagnose(dense_a.ref, dense_b.ref, row->difference, hints);
+    row->reference_grid = GridOf(dense_a.ref);
+    row->candidate_grid = GridOf(dense_b.ref);
   }
 
   Status AgainstTruth(const Pair& pair, const StridedRef& a, const StridedRef& b, Threads* threads,
@@ -474,6 +605,7 @@ class Comparer {
 
   void Count(const CompareRow& row) {
     ++summary_.tensors;
+    if (row.judged.has_value()) rules_->Count(*row.judged, LabelOf(row));
     summary_.compared += row.compared ? 1 : 0;
     summary_.bytes += row.bytes;
     switch (row.status) {
@@ -500,6 +632,10 @@ class Comparer {
     ++failed_of_rank_[row.rank];
   }
 
+  static std::string LabelOf(const CompareRow& row) {
+    return StrCat(row.tensor, row.ranks ? StrCat(" (rank ", row.rank, ", repeat ", row.repeat, ")") : "");
+  }
+
   void WorstRank() {
     if (!several_) return;
     int64_t most = 0;
@@ -517,7 +653,9 @@ class Comparer {
 
   const Context& context_;
   const CompareOptions& options_;
-  std::unique_ptr<TensorSource> reference_, candidate_, truth_;
+  std::unique_ptr<TensorSource> reference_, candidate_, truth_, incumbent_;
+  std::unique_ptr<RuleJudge> rules_;
+  bool reference_is_truth_ = false;
   TensorMap map_;
   const re2::RE2* only_ = nullptr;
   bool several_ = false;
@@ -529,7 +667,11 @@ class Comparer {
 }  // namespace
 
 std::string_view CompareSummary::verdict() const {
-  if (compared == 0 || all_failed() > 0) return "fail";
+  const auto broken = [](const RequirementResult& r) { return r.status == "failed"; };
+  const bool refused =
+      rules.has_value() &&
+      (!rules->missed.empty() || std::any_of(rules->requirements.begin(), rules->requirements.end(), broken));
+  if (compared == 0 || all_failed() > 0 || refused) return "fail";
   return warned > 0 || unproven > 0 ? "warn" : "pass";
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plinth/base/context.h"
+#include "plinth/verify/compare_rules.h"
 #include "plinth/verify/comparison_line.h"
 #include "plinth/verify/diagnosis.h"
 #include "plinth/verify/fingerprint.h"
@@ -26,6 +27,9 @@ struct CompareOptions {
   bool allow_different = false;      // captures of different inputs or models are compared all the same
   bool digest = false;  // SHA-256 of both sides in the same pass, checked where the capture has one
   std::optional<uint64_t> canary;
+  // Judges by the acceptance's rules instead of the line. The truth is `truth`; without one it is `reference`
+  // where an incumbent is given. The incumbent is the one given, else `reference`, unless that is the truth.
+  std::optional<RuleOptions> rules;
   std::function<bool()> interrupted;
 };
 
@@ -47,6 +51,7 @@ struct CompareRow {
   ArithmeticLevel level = ArithmeticLevel::kExact;         // of the difference
   std::optional<double> reference_error, candidate_error;  // relative L2 against the truth
   std::optional<ValueGrid> reference_grid, candidate_grid;
+  std::optional<RowVerdict> judged;  // by the rules, where they are asked for
 };
 
 struct CompareSummary {
@@ -56,8 +61,9 @@ struct CompareSummary {
   std::string first_failed;  // in the order of execution; empty: none
   int64_t worst_rank = -1;   // the rank with the most failures, where there are several; -1: none failed
   bool extra_allowed = false;
+  std::optional<RuleSummary> rules;
 
-  // "pass", "warn" or "fail"; nothing compared is a failure.
+  // "pass", "warn" or "fail"; nothing compared is a failure, and so is a requirement that failed.
   std::string_view verdict() const;
   int64_t all_failed() const { return failed + missing + (extra_allowed ? 0 : extra); }
 };

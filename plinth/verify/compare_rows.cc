@@ -115,6 +115,7 @@ std::string ToJson(const CompareRow& row) {
     w.EndObject();
   }
   w.EndArray();
+  if (row.judged.has_value()) WriteJson(*row.judged, &w);
   w.EndObject();
   return out;
 }
@@ -137,6 +138,7 @@ std::string ToJson(const CompareSummary& s) {
     w.String(s.first_failed);
   }
   if (s.worst_rank >= 0) count("worst_rank", s.worst_rank);
+  if (s.rules.has_value()) WriteJson(*s.rules, &w);
   w.Key("verdict"), w.String(s.verdict());
   w.EndObject();
   return out;
@@ -159,13 +161,23 @@ std::string ToText(const CompareRow& row) {
               LevelName(LevelOfError(*row.reference_error)), "), candidate ", Short(*row.candidate_error),
               " (", LevelName(LevelOfError(*row.candidate_error)), ")");
   }
-  for (const std::string& reason : row.reasons) StrAppend(&line, "\n           ", reason);
+  if (row.judged.has_value()) {
+    for (const std::string& text : Lines(*row.judged)) StrAppend(&line, "\n           ", text);
+  }
+  // What is unproven stands above already, with what it lacks.
+  const bool said = row.judged.has_value() && row.status == CheckStatus::kUnproven;
+  for (const std::string& reason : row.reasons) {
+    if (!said) StrAppend(&line, "\n           ", reason);
+  }
   for (const Finding& finding : row.findings) StrAppend(&line, "\n           -> ", finding.text);
   return line;
 }
 
 std::string ToText(const CompareSummary& s) {
   std::string text;
+  if (s.rules.has_value()) {
+    for (const std::string& line : Lines(*s.rules)) StrAppend(&text, line, "\n");
+  }
   if (!s.first_failed.empty()) StrAppend(&text, "first failed: ", s.first_failed, "\n");
   if (s.worst_rank >= 0) StrAppend(&text, "worst rank: ", s.worst_rank, "\n");
   const double rate = s.seconds > 0 ? static_cast<double>(s.bytes) / s.seconds / 1e9 : 0;

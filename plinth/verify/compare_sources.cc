@@ -114,4 +114,22 @@ void TensorSource::ReleasePages(const SourcePart& part, const SourceTensor& tens
   weights_->ReleasePages(*tensor.tensor);
 }
 
+Status CheckSameOrigin(const TensorSource& reference, const TensorSource& candidate) {
+  if (!reference.is_capture() || !candidate.is_capture()) return absl::OkStatus();
+  const formats::CaptureInfo& a = *reference.parts().front().info;
+  for (const SourcePart& part : candidate.parts()) {
+    const formats::CaptureInfo& b = *part.info;
+    const auto differ = [&](std::string_view what, const std::string& x, const std::string& y) -> Status {
+      if (x.empty() || y.empty() || x == y) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          StrCat(candidate.path(), ": was captured with other ", what, " than ", reference.path(),
+                 " (sha256 ", y.substr(0, 12), " and ", x.substr(0, 12), "); captures of the same ", what,
+                 " are expected, --allow-different compares them all the same"));
+    };
+    PLINTH_RETURN_IF_ERROR(differ("weights", a.model_digest, b.model_digest));
+    PLINTH_RETURN_IF_ERROR(differ("inputs", a.inputs_digest, b.inputs_digest));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace plinth::verify

@@ -55,4 +55,8 @@ class TensorSource {
   std::vector<SourcePart> parts_;
 };
 
+// Numbers of another model or other inputs say nothing. Error: InvalidArgument where both sides are captures
+// and the digest of weights or inputs differs.
+Status CheckSameOrigin(const TensorSource& reference, const TensorSource& candidate);
+
 }  // namespace plinth::verify
