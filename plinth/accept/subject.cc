@@ -15,6 +15,7 @@ namespace plinth::accept {
 namespace {
 
 using formats::Capture;
+using formats::CaptureEntry;
 
 // Packed weights beyond which a model counts as large: smaller batches are then what people serve.
 constexpr int64_t kLargeModelBytes = 64 << 20;
@@ -80,6 +81,20 @@ Status CheckCaptures(const std::vector<std::vector<Capture>>& all, std::string* 
   return absl::OkStatus();
 }
 
+// What evidence about captures covers: rows and length of what went into the network, and as many steps.
+void FillSizes(const Capture& capture, Recipe::Sizes* sizes) {
+  const auto& entries = capture.entries();
+  const auto size = [&](size_t axis) -> int64_t {
+    const bool known = !entries.empty() && axis < entries[0].dims.size();
+    return known ? std::max<int64_t>(entries[0].dims[axis], 1) : 1;
+  };
+  int64_t steps = 1;
+  for (const CaptureEntry& entry : entries) steps = std::max<int64_t>(steps, entry.step + 1);
+  if (sizes->batch == 0) sizes->batch = size(0);
+  if (sizes->context == 0) sizes->context = size(1);
+  if (sizes->horizon == 0) sizes->horizon = steps;
+}
+
 std::string TextOf(const formats::JsonValue& value) {
   std::string text;
   formats::JsonWriter w(&text);
@@ -119,7 +134,14 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
   PLINTH_RETURN_IF_ERROR(CheckCaptures(s.candidate, &model, &s.inputs.digest));
   if (recipe->model.empty()) {
     const Capture& first = s.candidate.at(0).at(0);
+    if (model.empty()) {
+      return absl::InvalidArgumentError(
+          StrCat(first.folder(),
+                 ": no capture names its model's digest, which evidence is bound to; record them with "
+                 "`python -m plinth_capture run --weights FILE`, or Capture(weights=FILE)"));
+    }
     s.model_name = first.info().model_name;
+    FillSizes(first, &recipe->envelope);
     s.environment_json = TextOf(first.environment());
     if (const auto* object = first.environment().object(); object != nullptr) {
       auto parsed =

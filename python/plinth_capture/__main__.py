@@ -33,6 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--run-id", metavar="ID")
     run.add_argument("--repeat", type=int, metavar="N")
     run.add_argument("--seed", type=int, metavar="N", help="recorded beside the capture; the script sets it")
+    run.add_argument(
+        "--weights", action="append", metavar="FILE", help="what the weights were loaded from; evidence names its digest"
+    )
     truth = commands.add_parser("reference", help="recompute your own operators by your references in double")
     truth.add_argument("capture")
     truth.add_argument("--module", required=True, metavar="FILE.py", help="functions with @plinth_capture.reference")
@@ -50,7 +53,7 @@ def _run(options) -> int:
         return _ENVIRONMENT
     from .run import run_script
 
-    for name in ("out", "plan", "level", "full", "forced_by", "run_id", "repeat", "seed"):
+    for name in ("out", "plan", "level", "full", "forced_by", "run_id", "repeat", "seed", "weights"):
         value = getattr(options, name)
         if value is not None:
             session.defaults[name] = value

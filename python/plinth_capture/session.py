@@ -127,6 +127,7 @@ class Capture:
             self.folder = os.path.join(self.folder, "rank-%05d" % self.rank)
         self._inputs = inputs
         self._model_name = model_name or type(self._model).__name__
+        weights = given(weights, "weights", None)
         self._model_digest = model_digest or (digest_of_files(weights) if weights else "")
         self._sizes = (queue_bytes, shard_bytes)
         self._handles: List[Any] = []
