@@ -324,7 +324,7 @@ Status CheckCaptureLayers(Work& work) {
   }
   work.Say(Ask::kLayers, Message::kRulesCounted,
            {StrCat(passed + warned + failed), StrCat(passed), StrCat(warned), StrCat(failed)});
-  constexpr const char* kNeeds[] = {"", "the truth: a capture in double", "an incumbent",
+  constexpr const char* kNeeds[] = {"", "the truth: a capture in double", "the same, beside the incumbent",
                                     "repeats of the incumbent's run"};
   for (const int rule : unproven) {
     const Phrase phrase{Message::kRuleUnproven, {StrCat(rule), kNeeds[rule - 1]}};

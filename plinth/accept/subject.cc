@@ -142,6 +142,8 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
     }
     s.model_name = first.info().model_name;
     FillSizes(first, &recipe->envelope);
+    // What was recorded counts, whatever number of repeats the recipe asks for.
+    recipe->repeats = static_cast<int64_t>(std::min(s.incumbent.size(), s.candidate.size()));
     s.environment_json = TextOf(first.environment());
     if (const auto* object = first.environment().object(); object != nullptr) {
       auto parsed =
