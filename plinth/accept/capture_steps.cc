@@ -8,6 +8,7 @@
 #include "plinth/base/clock.h"
 #include "plinth/base/text.h"
 #include "plinth/verify/band.h"
+#include "plinth/verify/comparison_line.h"
 #include "plinth/verify/replay/replay.h"
 #include "plinth/verify/requirements.h"
 #include "plinth/verify/rules.h"
@@ -87,12 +88,24 @@ class RankJudge {
       if (judged.incumbent.has_value() && !(judged.incumbent->rel_l2 <= error))
         error = judged.incumbent->rel_l2;
       verdicts.push_back(judged.verdict);
+      if (judged.incumbent.has_value()) HoldAgainstLine(*judged.incumbent, &verdicts.back());
       labels.push_back(StrCat("repeat ", r));
     }
     verify::TensorVerdict worst = verify::Worst(verdicts, labels);
     verify::ApplyWaivers(waivers_, entry.name, &worst);
     if (!worst.waiver.empty()) AddWaiver(entry);
     return Report(entry, worst, error);
+  }
+
+  // Where there is neither truth nor band, nothing but the default line says how far two platforms may be
+  // apart: what lies beyond it is wrong, what lies within stays unproven.
+  static void HoldAgainstLine(const verify::Difference& d, verify::TensorVerdict* verdict) {
+    const double line = verify::DefaultLimit(d.unit_element);
+    if (verdict->verdict != verify::Verdict::kPass || verdict->judged() || d.rel_l2 <= line) return;
+    verdict->verdict = verify::Verdict::kFail;
+    verdict->reason = StrCat("beyond the line of ", Short(line),
+                             " for its type, and neither truth nor repeats say that "
+                             "this is natural");
   }
 
   StatusOr<verify::JudgedTensor> JudgeOne(const CaptureEntry& entry, const ConstTensorRef& n,
@@ -311,8 +324,8 @@ Status CheckCaptureLayers(Work& work) {
     unproven.insert(judge.unproven.begin(), judge.unproven.end());
     if (!judge.first_bad.empty() && work.view.first_drift.empty()) {
       work.view.first_drift = judge.first_bad;
-      work.Say(Ask::kLayers, Message::kLayersDrift,
-               {judge.first_bad, Short(judge.first_error), "-", judge.first_reason});
+      work.Say(Ask::kLayers, Message::kCapturesDrift,
+               {judge.first_bad, Short(judge.first_error), judge.first_reason});
     }
   }
   if (passed + warned + failed == 0) {
@@ -324,10 +337,10 @@ Status CheckCaptureLayers(Work& work) {
   }
   work.Say(Ask::kLayers, Message::kRulesCounted,
            {StrCat(passed + warned + failed), StrCat(passed), StrCat(warned), StrCat(failed)});
-  constexpr const char* kNeeds[] = {"", "the truth: a capture in double", "the same, beside the incumbent",
-                                    "repeats of the incumbent's run"};
+  constexpr Message kUnproven[] = {Message::kRule2Unproven, Message::kRule3Unproven, Message::kRule4Unproven};
   for (const int rule : unproven) {
-    const Phrase phrase{Message::kRuleUnproven, {StrCat(rule), kNeeds[rule - 1]}};
+    if (rule < 2 || rule > 4) continue;
+    const Phrase phrase{kUnproven[rule - 2], {}};
     work.at(Ask::kLayers).reasons.push_back(phrase);
     work.view.limits.push_back(phrase);
   }

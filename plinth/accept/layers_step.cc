@@ -129,13 +129,9 @@ CheckStatus StatusOf(const verify::TensorVerdict& verdict) {
 // What the search found: the first layer that is wrong, and whether putting the reference back there helps.
 void ReportDrift(Work& work, const verify::LocateResult& located) {
   const auto number = [](const std::optional<double>& x) { return x.value_or(std::nan("")); };
-  for (const verify::LayerDrift& layer : located.layers) {
-    work.view.drift.push_back({layer.module, "", layer.free.has_value() ? layer.free->rel_l2 : std::nan(""),
-                               layer.local.has_value() ? layer.local->rel_l2 : std::nan("")});
-  }
   if (!located.first_drift.has_value()) return;
   const verify::FirstDrift& first = *located.first_drift;
-  work.view.first_drift = first.module.empty() ? first.name : first.module;
+  work.view.first_drift = first.name;
   work.Say(Ask::kLayers, Message::kLayersDrift,
            {first.name, Short(number(first.free)), Short(number(first.local)), Short(first.limit)});
   if (located.confirmation == verify::Confirmation::kRepaired) {
@@ -175,6 +171,8 @@ void Report(Work& work, const Comparison& comparison, const std::map<std::string
     if (record.status == CheckStatus::kFailed) table.marked.push_back(static_cast<int>(table.rows.size()));
     table.rows.push_back(
         {layer.name, layer.op, std::string(verify::StatusName(record.status)), Short(layer.free), arising});
+    work.view.drift.push_back(
+        {layer.name, layer.op, layer.free, own == local.end() ? std::nan("") : own->second});
     work.Add(Ask::kLayers, std::move(record));
     if (worst == nullptr || !(layer.free <= worst->free)) worst = &layer;
   }

@@ -35,6 +35,8 @@ void AddLimits(Work& work) {
     limits.push_back({Message::kLimitSizes, {StrCat(e.batch), StrCat(e.context), StrCat(e.horizon)}});
     limits.push_back({Message::kLimitInputs, {StrCat(work.subject->inputs.windows.size())}});
     if (recipe.data.file.empty()) limits.push_back({Message::kLimitMadeSeries, {}});
+  } else {
+    limits.push_back({Message::kLimitCaptured, {}});
   }
   if (work.subject->incumbent.empty()) limits.push_back({Message::kLimitNoIncumbent, {}});
   if (recipe.repeats < 59) limits.push_back({Message::kLimitRepeats, {StrCat(recipe.repeats)}});
@@ -72,7 +74,9 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   unit.model_files = subject.model_files;
   unit.identity = subject.identity;
   const Recipe::Sizes& sizes = work.recipe->envelope;
-  unit.envelope = {sizes.batch, sizes.context, sizes.horizon};
+  // Of captures nobody knows sizes: theirs is the smallest envelope.
+  unit.envelope = {std::max<int64_t>(sizes.batch, 1), std::max<int64_t>(sizes.context, 1),
+                   std::max<int64_t>(sizes.horizon, 1)};
   unit.started = started;
   unit.finished = finished;
   unit.checklist = evidence::Unit::EmptyChecklist();
@@ -91,6 +95,7 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   PLINTH_ASSIGN_OR_RETURN(evidence::NamedDigest recipe, DigestOf("recipe", work.recipe->Canonical()));
   unit.preprocessing.push_back(std::move(recipe));
   unit.reference = work.reference;
+  unit.reference.insert(unit.reference.end(), subject.captures.begin(), subject.captures.end());
   unit.rules_sha256 = subject.rules.digest();
   unit.tool.version = kVersion;
   unit.tool.binary_sha256 = subject.environment.Text("digests", "", "plinth");

@@ -51,11 +51,19 @@ StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFold
   return files;
 }
 
-// One repeat: a capture, or the captures of all its ranks.
-StatusOr<std::vector<std::vector<Capture>>> OpenSide(const std::vector<std::string>& paths) {
+// One repeat: a capture, or the captures of all its ranks. The digest of a capture.json covers its tensors,
+// whose digests it names and which are checked here.
+StatusOr<std::vector<std::vector<Capture>>> OpenSide(const char* side, const std::vector<std::string>& paths,
+                                                     std::vector<evidence::NamedDigest>* digests) {
   std::vector<std::vector<Capture>> repeats;
   for (const std::string& path : paths) {
     PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> ranks, formats::OpenCaptures(path));
+    for (const Capture& capture : ranks) {
+      PLINTH_RETURN_IF_ERROR(capture.VerifyDigests());
+      const std::string text = JoinPath(capture.folder(), "capture.json");
+      PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(text));
+      digests->push_back({StrCat(side, ": ", text), std::move(sha256), ""});
+    }
     repeats.push_back(std::move(ranks));
   }
   return repeats;
@@ -127,8 +135,8 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
   Subject s;
   PLINTH_ASSIGN_OR_RETURN(
       s.rules, recipe->rules.empty() ? verify::RuleSet::Builtin() : verify::RuleSet::Load(recipe->rules));
-  PLINTH_ASSIGN_OR_RETURN(s.incumbent, OpenSide(recipe->incumbent.captures));
-  PLINTH_ASSIGN_OR_RETURN(s.candidate, OpenSide(recipe->candidate.captures));
+  PLINTH_ASSIGN_OR_RETURN(s.incumbent, OpenSide("incumbent", recipe->incumbent.captures, &s.captures));
+  PLINTH_ASSIGN_OR_RETURN(s.candidate, OpenSide("candidate", recipe->candidate.captures, &s.captures));
   std::string model;
   PLINTH_RETURN_IF_ERROR(CheckCaptures(s.incumbent, &model, &s.inputs.digest));
   PLINTH_RETURN_IF_ERROR(CheckCaptures(s.candidate, &model, &s.inputs.digest));

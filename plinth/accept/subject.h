@@ -28,6 +28,7 @@ struct Subject {
   verify::RuleSet rules;
   // Repeats of each side, the first one being judged; of several ranks, rank by rank.
   std::vector<std::vector<formats::Capture>> incumbent, candidate;
+  std::vector<evidence::NamedDigest> captures;  // of every capture.json
 
   // Fills the sizes that the recipe leaves open. Errors: those of loading; InvalidArgument for sizes that the
   // model does not take, and for captures of different models or inputs.

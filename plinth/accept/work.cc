@@ -72,8 +72,9 @@ bool Work::Failed() const {
 
 std::string Short(double value) {
   if (!std::isfinite(value)) return "-";
+  const bool plain = std::abs(value) >= 1000 && std::abs(value) < 1e7;
   char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
+  std::snprintf(text, sizeof(text), plain ? "%.0f" : "%.3g", value);
   return text;
 }
 

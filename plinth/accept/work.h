@@ -68,7 +68,7 @@ struct Work {
   bool Failed() const;
 };
 
-// "0.00123": three significant digits.
+// "0.00123", "1.5e-07", "1820": three significant digits, whole numbers from a thousand on; "-" for what is not finite.
 std::string Short(double value);
 
 }  // namespace plinth::accept
