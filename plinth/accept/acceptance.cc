@@ -1,9 +1,13 @@
 #include "plinth/accept/acceptance.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "plinth/accept/outputs.h"
 #include "plinth/accept/steps.h"
@@ -30,6 +34,7 @@ class UnfinishedFolder {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) return FileError(path, "made", error.value());
+    RemoveOrphans(path);
     return UnfinishedFolder(path);
   }
   UnfinishedFolder(UnfinishedFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
@@ -40,6 +45,17 @@ class UnfinishedFolder {
   const std::string& path() const { return path_; }
 
  private:
+  // Folders that a killed process left: their names hold its number.
+  static void RemoveOrphans(const std::string& path) {
+    std::error_code error;
+    std::vector<std::filesystem::path> orphans;
+    for (std::filesystem::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+      int process = 0;
+      if (std::sscanf(it->path().filename().c_str(), ".plinth-%d-", &process) != 1) continue;
+      if (process > 0 && kill(process, 0) != 0 && errno == ESRCH) orphans.push_back(it->path());
+    }
+    for (const std::filesystem::path& orphan : orphans) std::filesystem::remove_all(orphan, error);
+  }
   explicit UnfinishedFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
@@ -133,7 +149,11 @@ StatusOr<AcceptResult> Accept(const Context& context, const AcceptOptions& optio
   for (int i = 0; i < kAsks; ++i) {
     work.view.questions.push_back({std::string(AskId(static_cast<Ask>(i))), kQuestions[i]});
   }
-  PLINTH_RETURN_IF_ERROR(RunSteps(work));
+  if (Status status = RunSteps(work); !status.ok()) {
+    // Only what was interrupted goes on later.
+    if (!absl::IsCancelled(status)) journal.Remove();
+    return status;
+  }
 
   AcceptResult result;
   result.identity = subject.identity_digest;

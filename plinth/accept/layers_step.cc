@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "plinth/accept/steps.h"
 #include "plinth/base/digest.h"
@@ -17,6 +18,7 @@
 #include "plinth/verify/model_check.h"
 #include "plinth/verify/reference_capture.h"
 #include "plinth/verify/rules.h"
+#include "plinth/verify/waivers.h"
 
 namespace plinth::accept {
 namespace {
@@ -79,11 +81,13 @@ struct Layer {
   std::string name, op;
   verify::TensorVerdict verdict;
   double free = std::nan("");
+  bool forecast = false;  // in f64 on both sides: judged by the line of the network's f32
 };
 
 struct Comparison {
   std::vector<Layer> layers;
   std::vector<std::string> missing;  // the reference has them, the candidate has not
+  std::vector<std::pair<std::string, verify::RequirementResult>> requirements;  // by layer
 };
 
 // Every module output that both have, in the order of execution.
@@ -107,14 +111,24 @@ StatusOr<Comparison> Compare(const Work& work, const verify::RuleSet& rules, con
     // A layer is the sum of many operators, whatever its last one is: the row of composites.
     judged.class_name = rules.default_class;
     PLINTH_ASSIGN_OR_RETURN(const verify::JudgedTensor verdict, verify::JudgeTensors(rules, judged));
+    if (!work.subject->requirements.records.empty() && tensor->size() == truth->size()) {
+      PLINTH_ASSIGN_OR_RETURN(
+          const auto lines, verify::CheckRequirements(work.subject->requirements, entry.name, *truth, *tensor,
+                                                      work.context->threads));
+      for (const verify::RequirementResult& line : lines) result.requirements.emplace_back(entry.name, line);
+    }
     Layer layer{entry.name, entry.op, verdict.verdict};
     if (verdict.truth.has_value()) layer.free = verdict.truth->rel_l2;
+    layer.forecast = entry.name == "output";
+    verify::ApplyWaivers(work.subject->waivers, entry.name, &layer.verdict);
     result.layers.push_back(std::move(layer));
   }
   return result;
 }
 
-CheckStatus StatusOf(const verify::TensorVerdict& verdict) {
+CheckStatus StatusOf(const Layer& layer, double limit) {
+  const verify::TensorVerdict& verdict = layer.verdict;
+  if (layer.forecast) return layer.free <= limit ? CheckStatus::kPassed : CheckStatus::kFailed;
   switch (verdict.verdict) {
     case verify::Verdict::kPass:
       return verdict.judged() ? CheckStatus::kPassed : CheckStatus::kUnproven;
@@ -160,7 +174,7 @@ void Report(Work& work, const Comparison& comparison, const std::map<std::string
   for (const Layer& layer : comparison.layers) {
     Record record;
     record.name = layer.name;
-    record.status = StatusOf(layer.verdict);
+    record.status = StatusOf(layer, limit);
     record.measured = layer.free;
     record.limit = limit;
     const auto own = local.find(layer.name);
@@ -183,6 +197,7 @@ void Report(Work& work, const Comparison& comparison, const std::map<std::string
     record.detail = "the reference has this layer, the plan has not";
     work.Add(Ask::kLayers, std::move(record));
   }
+  for (const auto& [name, line] : comparison.requirements) AddRequirement(work, Ask::kLayers, line, name);
   work.view.tables.push_back(std::move(table));
   work.view.drift_limit = limit;
   if (work.at(Ask::kLayers).answer != AcceptanceView::Answer::kNo && worst != nullptr) {
@@ -200,7 +215,9 @@ Status CheckCases(Work& work) {
   options.cases_file = work.recipe->cases;
   options.program = work.program;
   options.interrupted = work.interrupted;
+  std::string first_bad;
   const auto sink = [&](const verify::CheckRow& row) {
+    if (row.status == CheckStatus::kFailed && first_bad.empty()) first_bad = verify::ToText(row);
     Record record;
     record.name = StrCat("golden ", row.case_name, " ", row.output, " ", row.mode);
     record.status = row.status;
@@ -211,7 +228,12 @@ Status CheckCases(Work& work) {
     work.Add(Ask::kLayers, std::move(record));
   };
   PLINTH_ASSIGN_OR_RETURN(const verify::Summary summary, verify::VerifyModel(*work.context, options, sink));
-  if (summary.good()) work.Say(Ask::kLayers, Message::kCasesPassed, {StrCat(summary.passed)});
+  if (summary.good()) {
+    work.Say(Ask::kLayers, Message::kCasesPassed, {StrCat(summary.passed)});
+  } else {
+    work.Say(Ask::kLayers, Message::kOperatorsFailed,
+             {StrCat(summary.failed), StrCat(summary.passed + summary.failed), first_bad});
+  }
   work.reference.push_back({"golden cases", "", ""});
   PLINTH_ASSIGN_OR_RETURN(work.reference.back().sha256, Sha256OfFile(work.recipe->cases));
   return absl::OkStatus();

@@ -38,6 +38,8 @@ void AddLimits(Work& work) {
   } else {
     limits.push_back({Message::kLimitCaptured, {}});
   }
+  if (work.session == nullptr ? false : work.recipe->cases.empty())
+    limits.push_back({Message::kLimitNoCases, {}});
   if (work.subject->incumbent.empty()) limits.push_back({Message::kLimitNoIncumbent, {}});
   if (recipe.repeats < 59) limits.push_back({Message::kLimitRepeats, {StrCat(recipe.repeats)}});
   if (work.view.self_attested) limits.push_back({Message::kLimitSelfAttested, {}});
@@ -64,6 +66,13 @@ evidence::Answer AnswerOf(Answer answer) { return static_cast<evidence::Answer>(
 StatusOr<evidence::NamedDigest> DigestOf(std::string name, std::string_view text) {
   PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256Hex(text));
   return evidence::NamedDigest{std::move(name), std::move(sha256), ""};
+}
+
+// 64 hex digits, of the program that ran; empty where it is unknown.
+std::string ProgramDigest(const evidence::Environment& environment) {
+  constexpr std::string_view kPrefix = "sha256:";
+  const std::string digest = environment.Text("digests", "", "program");
+  return digest.starts_with(kPrefix) ? digest.substr(kPrefix.size()) : "";
 }
 
 StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options, const std::string& started,
@@ -98,7 +107,7 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   unit.reference.insert(unit.reference.end(), subject.captures.begin(), subject.captures.end());
   unit.rules_sha256 = subject.rules.digest();
   unit.tool.version = kVersion;
-  unit.tool.binary_sha256 = subject.environment.Text("digests", "", "plinth");
+  unit.tool.binary_sha256 = ProgramDigest(subject.environment);
   unit.environment_json = subject.environment_json;
   unit.performance_json = work.performance_json;
   unit.repeats = work.recipe->repeats;

@@ -133,6 +133,9 @@ class Reader {
 
   Status Check(const Recipe& r) const {
     const bool captures = !r.candidate.captures.empty();
+    if (!captures && (root_.Has("candidate") || !r.incumbent.captures.empty() || !r.truth.empty())) {
+      return root_.Refuse("candidate", "a section whose captures are held against those of [incumbent]");
+    }
     if (captures && r.incumbent.captures.empty()) {
       return root_.Refuse("incumbent", "a section with the captures that [candidate] is held against");
     }

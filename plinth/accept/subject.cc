@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plinth/base/clock.h"
 #include "plinth/base/digest.h"
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
@@ -10,6 +11,7 @@
 #include "plinth/engine/identity.h"
 #include "plinth/evidence/environment_diff.h"
 #include "plinth/formats/json_writer.h"
+#include "plinth/verify/metrics/metrics.h"
 
 namespace plinth::accept {
 namespace {
@@ -129,12 +131,30 @@ StatusOr<evidence::NumericsIdentity> IdentityOfCapture(const Capture& capture, c
   return identity;
 }
 
+Status CheckTaskKind(const Recipe& recipe) {
+  const std::vector<std::string>& known = verify::metrics::TaskNames();
+  const bool forecasts = !recipe.model.empty();
+  const bool fits = forecasts ? recipe.task.kind == "forecasting"
+                              : std::find(known.begin(), known.end(), recipe.task.kind) != known.end();
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat(recipe.path, ": \"task.kind\" is \"", recipe.task.kind, "\"; ",
+                                           forecasts ? "forecasting" : Join(known, ", "), " is expected"));
+}
+
 }  // namespace
 
 StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
   Subject s;
   PLINTH_ASSIGN_OR_RETURN(
       s.rules, recipe->rules.empty() ? verify::RuleSet::Builtin() : verify::RuleSet::Load(recipe->rules));
+  if (!recipe->waivers.empty()) {
+    const int64_t today = verify::DayOf(Clock::System().Wall());
+    PLINTH_ASSIGN_OR_RETURN(s.waivers, verify::LoadWaivers(recipe->waivers, today));
+  }
+  if (!recipe->requirements.empty()) {
+    PLINTH_ASSIGN_OR_RETURN(s.requirements, verify::LoadRequirements(recipe->requirements));
+  }
+  PLINTH_RETURN_IF_ERROR(CheckTaskKind(*recipe));
   PLINTH_ASSIGN_OR_RETURN(s.incumbent, OpenSide("incumbent", recipe->incumbent.captures, &s.captures));
   PLINTH_ASSIGN_OR_RETURN(s.candidate, OpenSide("candidate", recipe->candidate.captures, &s.captures));
   std::string model;
@@ -158,10 +178,20 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
           evidence::ParseEnvironment(s.environment_json, JoinPath(first.folder(), "environment.json"));
       if (parsed.ok()) s.environment = *std::move(parsed);
     }
+    s.model_known = !model.empty();
+    if (model.empty()) {
+      PLINTH_ASSIGN_OR_RETURN(model, Sha256Hex(StrCat("a model without a digest, named ", s.model_name)));
+    }
     PLINTH_ASSIGN_OR_RETURN(s.identity, IdentityOfCapture(first, model, s.environment));
   } else {
     PLINTH_ASSIGN_OR_RETURN(s.session, engine::Session::Load(recipe->model, context));
     PLINTH_RETURN_IF_ERROR(FillSizes(*s.session, recipe));
+    const std::string beside = JoinPath(recipe->model, "cases.json");
+    if (recipe->cases.empty() && FileExists(beside)) recipe->cases = beside;
+    if (!recipe->cases.empty() && !FileExists(recipe->cases)) {
+      return absl::NotFoundError(
+          StrCat(recipe->cases, ": no such file; the cases.json of a golden folder is expected"));
+    }
     s.model_name = s.session->folder().name();
     PLINTH_ASSIGN_OR_RETURN(s.model_files, ModelFiles(s.session->folder()));
     const models::ModelInfo& info = s.session->model().info();

@@ -12,7 +12,9 @@
 #include "plinth/evidence/environment.h"
 #include "plinth/evidence/unit.h"
 #include "plinth/formats/capture.h"
+#include "plinth/verify/requirements.h"
 #include "plinth/verify/rule_set.h"
+#include "plinth/verify/waivers.h"
 
 namespace plinth::accept {
 
@@ -20,12 +22,15 @@ struct Subject {
   std::unique_ptr<engine::Session> session;  // null for captures
   Inputs inputs;                             // empty for captures, but for the digest
   std::string model_name;
+  bool model_known = true;  // captures may not say which weights they were made with
   std::vector<evidence::NamedDigest> model_files;
   evidence::NumericsIdentity identity;
   std::string identity_digest;
   evidence::Environment environment;
   std::string environment_json;
   verify::RuleSet rules;
+  verify::Waivers waivers;
+  verify::Requirements requirements;
   // Repeats of each side, the first one being judged; of several ranks, rank by rank.
   std::vector<std::vector<formats::Capture>> incumbent, candidate;
   std::vector<evidence::NamedDigest> captures;  // of every capture.json

@@ -159,10 +159,6 @@ Status CheckTask(Work& work) {
   options.interrupted = work.interrupted;
   for (const auto& [metric, band] : task.bands) options.bands.push_back(StrCat(metric, "=", band));
   if (work.session != nullptr) {
-    if (task.kind != "forecasting") {
-      return absl::InvalidArgumentError(StrCat(work.recipe->path, ": \"task.kind\" is ", task.kind,
-                                               "; \"forecasting\" is expected for a model that forecasts"));
-    }
     if (options.bands.empty()) options.bands.assign(std::begin(kDefaultBands), std::end(kDefaultBands));
     options.season = work.subject->inputs.season;
     PLINTH_RETURN_IF_ERROR(WriteForecasts(work, &options));
@@ -182,6 +178,11 @@ Status CheckTask(Work& work) {
   work.Tell("task: metrics");
   PLINTH_ASSIGN_OR_RETURN(const verify::metrics::MetricsResult result, verify::RunMetrics(options));
   Report(work, result);
+  std::vector<std::pair<std::string, double>> values;
+  for (const MetricRow& row : result.rows) values.emplace_back(row.metric, row.candidate);
+  for (const auto& line : verify::CheckTaskRequirements(work.subject->requirements, values)) {
+    AddRequirement(work, Ask::kTask, line, "");
+  }
   return absl::OkStatus();
 }
 

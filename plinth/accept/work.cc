@@ -70,6 +70,22 @@ bool Work::Failed() const {
                      [](const AcceptanceView::Question& q) { return q.answer == Answer::kNo; });
 }
 
+void AddRequirement(Work& work, Ask ask, const verify::RequirementResult& result, const std::string& tensor) {
+  Record record;
+  record.name = StrCat("requirement ", result.name, tensor.empty() ? "" : StrCat(": ", tensor));
+  record.status = result.status == "passed"   ? CheckStatus::kPassed
+                  : result.status == "failed" ? CheckStatus::kFailed
+                                              : CheckStatus::kUnproven;
+  record.detail = result.detail;
+  if (record.status != CheckStatus::kPassed)
+    work.Say(ask, Message::kTaskUndecided, {record.name, result.detail});
+  // A contract's line that holds proves nothing by itself.
+  const Answer before = work.at(ask).answer;
+  const bool held = record.status == CheckStatus::kPassed;
+  work.Add(ask, std::move(record));
+  if (held) work.at(ask).answer = before;
+}
+
 std::string Short(double value) {
   if (!std::isfinite(value)) return "-";
   const bool plain = std::abs(value) >= 1000 && std::abs(value) < 1e7;

@@ -16,6 +16,7 @@
 #include "plinth/base/context.h"
 #include "plinth/engine/session.h"
 #include "plinth/report/acceptance_view.h"
+#include "plinth/verify/requirements.h"
 #include "plinth/verify/rows.h"
 
 namespace plinth::accept {
@@ -68,7 +69,12 @@ struct Work {
   bool Failed() const;
 };
 
-// "0.00123", "1.5e-07", "1820": three significant digits, whole numbers from a thousand on; "-" for what is not finite.
+// Reports a line of the customer's own contract beside the rules. tensor: what it speaks of; empty for a
+// task's.
+void AddRequirement(Work& work, Ask ask, const verify::RequirementResult& result, const std::string& tensor);
+
+// "0.00123", "1.5e-07", "1820": three significant digits, whole numbers from a thousand on; "-" for what is
+// not finite.
 std::string Short(double value);
 
 }  // namespace plinth::accept
