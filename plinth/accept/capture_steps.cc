@@ -122,10 +122,15 @@ class RankJudge {
       const CaptureEntry* r = truth_->Find(entry.Key());
       if (r != nullptr && truth_->Tensor(*r) != nullptr) tensors.truth = *truth_->Tensor(*r);
     }
-    // Repeats that are equal bit by bit do not tell how far another platform may be apart.
     const verify::TensorBand* band = band_.has_value() ? band_->Find(entry.Key()) : nullptr;
     if (band != nullptr && !band->bitwise) tensors.band = band;
     PLINTH_ASSIGN_OR_RETURN(verify::JudgedTensor judged, verify::JudgeTensors(work_.subject->rules, tensors));
+    // Repeats that are equal bit by bit do not tell how far another platform may be apart; one that is equal
+    // too is as near as can be.
+    if (band != nullptr && band->bitwise && judged.incumbent.has_value() && judged.incumbent->unequal == 0) {
+      tensors.band = band;
+      PLINTH_ASSIGN_OR_RETURN(judged, verify::JudgeTensors(work_.subject->rules, tensors));
+    }
     if (d == nullptr) return judged;
     PLINTH_ASSIGN_OR_RETURN(const auto results, verify::CheckRequirements(requirements_, entry.name, n, *d,
                                                                           work_.context->threads));

@@ -71,14 +71,6 @@ Status CheckInputs(Work& work) {
               inputs.digest.substr(0, 12)});
   }
   work.Add(Ask::kInputs, std::move(record));
-  if (!work.subject->model_known) {
-    Record model;
-    model.name = "model";
-    model.status = CheckStatus::kWarned;
-    model.detail = "the captures do not say by digest which weights they were made with";
-    work.Say(Ask::kInputs, Message::kModelUnknown);
-    work.Add(Ask::kInputs, std::move(model));
-  }
   return absl::OkStatus();
 }
 

@@ -178,10 +178,6 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
           evidence::ParseEnvironment(s.environment_json, JoinPath(first.folder(), "environment.json"));
       if (parsed.ok()) s.environment = *std::move(parsed);
     }
-    s.model_known = !model.empty();
-    if (model.empty()) {
-      PLINTH_ASSIGN_OR_RETURN(model, Sha256Hex(StrCat("a model without a digest, named ", s.model_name)));
-    }
     PLINTH_ASSIGN_OR_RETURN(s.identity, IdentityOfCapture(first, model, s.environment));
   } else {
     PLINTH_ASSIGN_OR_RETURN(s.session, engine::Session::Load(recipe->model, context));

@@ -22,7 +22,6 @@ struct Subject {
   std::unique_ptr<engine::Session> session;  // null for captures
   Inputs inputs;                             // empty for captures, but for the digest
   std::string model_name;
-  bool model_known = true;  // captures may not say which weights they were made with
   std::vector<evidence::NamedDigest> model_files;
   evidence::NumericsIdentity identity;
   std::string identity_digest;

@@ -124,8 +124,6 @@ constexpr std::array<MessageRow, kRows> kTable = {{
      "捕获中没有记录所用的输入"},
     {Message::kInputsDiffer, "inputs_differ", "the captures were made on different inputs",
      "各份捕获使用了不同的输入"},
-    {Message::kModelUnknown, "model_unknown",
-     "the captures do not say by digest which weights they were made with", "捕获中没有以摘要值记录所用权重"},
     {Message::kSelfTestPassed, "self_test_passed", "the rule set noticed every planted fault",
      "规则集识别出了所有植入的错误"},
     {Message::kSelfTestFailed, "self_test_failed", "the rule set did not notice a planted fault: {0}",

@@ -102,7 +102,6 @@ enum class Message {
   kInputsCaptures,
   kInputsUnknown,
   kInputsDiffer,
-  kModelUnknown,
   kSelfTestPassed,
   kSelfTestFailed,
   kOperatorsPassed,
