@@ -119,9 +119,11 @@ Status Judge(Work& work, const std::vector<Speed>& own) {
                           partner == nullptr ? "-" : Short(partner->series_per_second),
                           s.memory_bytes == 0 ? "-" : Short(static_cast<double>(s.memory_bytes) / 1e6)});
     work.Add(Ask::kPerformance, std::move(record));
-    work.Say(Ask::kPerformance, Message::kSpeedMeasured,
-             {Short(s.series_per_second), StrCat(s.batch), Short(s.ms_p50),
-              Short(static_cast<double>(s.memory_bytes) / 1e6)});
+    if (s.ms_p50 > 0) {
+      work.Say(Ask::kPerformance, Message::kSpeedMeasured,
+               {Short(s.series_per_second), StrCat(s.batch), Short(s.ms_p50),
+                Short(static_cast<double>(s.memory_bytes) / 1e6)});
+    }
   }
   w.EndArray();
   w.Key("ratio_to_incumbent"), w.Number(worst);
@@ -134,8 +136,8 @@ Status Judge(Work& work, const std::vector<Speed>& own) {
     reasons.insert(reasons.begin(),
                    {Message::kSpeedRatio, {Short(worst), Short(work.recipe->performance.at_least)}});
   }
+  if (incumbent.empty()) reasons.insert(reasons.begin(), {Message::kSpeedNoIncumbent, {}});
   if (!all_compared) {
-    reasons.insert(reasons.begin(), {Message::kSpeedNoIncumbent, {}});
     // A batch size that nothing was compared for leaves the question open, whatever the others say.
     if (work.at(Ask::kPerformance).answer == AcceptanceView::Answer::kYes) {
       work.at(Ask::kPerformance).answer = AcceptanceView::Answer::kUnproven;
