@@ -81,7 +81,6 @@ struct Layer {
   std::string name, op;
   verify::TensorVerdict verdict;
   double free = std::nan("");
-  bool forecast = false;  // in f64 on both sides: judged by the line of the network's f32
 };
 
 struct Comparison {
@@ -119,16 +118,13 @@ StatusOr<Comparison> Compare(const Work& work, const verify::RuleSet& rules, con
     }
     Layer layer{entry.name, entry.op, verdict.verdict};
     if (verdict.truth.has_value()) layer.free = verdict.truth->rel_l2;
-    layer.forecast = entry.name == "output";
     verify::ApplyWaivers(work.subject->waivers, entry.name, &layer.verdict);
     result.layers.push_back(std::move(layer));
   }
   return result;
 }
 
-CheckStatus StatusOf(const Layer& layer, double limit) {
-  const verify::TensorVerdict& verdict = layer.verdict;
-  if (layer.forecast) return layer.free <= limit ? CheckStatus::kPassed : CheckStatus::kFailed;
+CheckStatus StatusOf(const verify::TensorVerdict& verdict) {
   switch (verdict.verdict) {
     case verify::Verdict::kPass:
       return verdict.judged() ? CheckStatus::kPassed : CheckStatus::kUnproven;
@@ -174,7 +170,7 @@ void Report(Work& work, const Comparison& comparison, const std::map<std::string
   for (const Layer& layer : comparison.layers) {
     Record record;
     record.name = layer.name;
-    record.status = StatusOf(layer, limit);
+    record.status = StatusOf(layer.verdict);
     record.measured = layer.free;
     record.limit = limit;
     const auto own = local.find(layer.name);

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
+#include <limits>
 
 #include "plinth/base/version.h"
 
@@ -77,7 +79,13 @@ Status AddOutput(const std::vector<Forecast>& forecasts, bool full, formats::Cap
   formats::CaptureEntry entry;
   entry.name = "output";
   entry.op = "output";
-  return writer.Add(std::move(entry), DenseView(values.data(), DType::kF64, dims, 3), full);
+  // The network computes in f32, and so is its forecast judged, as long as it fits.
+  const auto fits = [](double x) { return !(std::abs(x) > std::numeric_limits<float>::max()); };
+  if (!std::all_of(values.begin(), values.end(), fits)) {
+    return writer.Add(std::move(entry), DenseView(values.data(), DType::kF64, dims, 3), full);
+  }
+  std::vector<float> rounded(values.begin(), values.end());
+  return writer.Add(std::move(entry), DenseView(rounded.data(), DType::kF32, dims, 3), full);
 }
 
 }  // namespace

@@ -360,7 +360,8 @@ class Comparer {
     DifferOptions how = {
         .sha256 = options_.digest, .canary = options_.canary, .threads = threads, .isa = context_.isa};
     PLINTH_ASSIGN_OR_RETURN(row.difference, Differ(a, b, how));
-    row.compared = true;
+    // Two tensors without one number in common show nothing.
+    row.compared = row.difference.finite_both > 0;
     if (options_.digest) PLINTH_RETURN_IF_ERROR(CheckDigests(pair, row.difference));
     PLINTH_RETURN_IF_ERROR(Judge(pair, a, b, &row));
     if (rules_ != nullptr) PLINTH_RETURN_IF_ERROR(JudgeByRules(pair, a, b, threads, &row));
