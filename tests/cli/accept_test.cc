@@ -84,6 +84,18 @@ TEST_F(AcceptTest, ASlowOneFailsAndHistoryShowsBoth) {
   EXPECT_EQ(Run({"accept", "history", "--evidence", "ev", "--json"}, options_).exit_code, 0);
 }
 
+TEST_F(AcceptTest, TheCustomersContractIsReportedBesideTheRules) {
+  Write("contract.toml",
+        "[[requirement]]\nname = 'far too tight'\nkind = 'distance'\ntensor = 'output'\nmax_abs = 1e-30\n"
+        "[[requirement]]\nname = 'nobody measured'\nkind = 'task'\nmetric = 'accuracy'\nat_least = 0.5\n");
+  Write("r.toml", StrCat(kSmall, "[rules]\nrequirements = 'contract.toml'\n"));
+  const json result = AcceptModel(1);
+  EXPECT_EQ(Answer(result, "layers"), "no");
+  const std::string records = Read(result["evidence"].get<std::string>() + "/records.jsonl");
+  EXPECT_THAT(records, HasSubstr("requirement far too tight: output\",\"status\":\"failed\""));
+  EXPECT_THAT(records, HasSubstr("requirement nobody measured\",\"status\":\"unproven\""));
+}
+
 TEST_F(AcceptTest, GoesOnAfterAnInterruption) {
   Write("r.toml", kSmall);
   RunOptions stopped = options_;
@@ -137,6 +149,14 @@ TEST_F(AcceptTest, RefusesWhatItCannotUse) {
           "candidate, truth, rules are expected");
   refused("[envelope]\ncontext = 100000000\n",
           "r.toml: \"envelope.context\" is 100000000; plinth_ts takes at most 96");
+  refused("[candidate]\ncaptures = []\n",
+          "r.toml: \"candidate\" is an object of 1; a section whose captures are held against those of "
+          "[incumbent] is "
+          "expected");
+  refused("[rules]\nwaivers = 'nowhere.toml'\n", "nowhere.toml: cannot be opened: No such file or directory");
+  refused("[task]\nkind = 'asr'\n", "r.toml: \"task.kind\" is \"asr\"; forecasting is expected");
+  refused("[model]\ncases = 'nowhere.json'\n",
+          "nowhere.json: no such file; the cases.json of a golden folder is expected");
   EXPECT_EQ(Run({"accept", "--model", "nowhere", "--evidence", "ev"}, options_).exit_code, 2);
   EXPECT_EQ(Run({"accept", "--lang", "de", "--evidence", "ev", "--model", model_}, options_).exit_code, 2);
 }
