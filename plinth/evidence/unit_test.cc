@@ -56,7 +56,13 @@ TEST(UnitTest, Verdicts) {
   EXPECT_EQ(VerdictName(VerdictOf(checklist)), "warn");
   for (ChecklistItem& item : checklist) item.answer = Answer::kYes;
   EXPECT_EQ(VerdictName(VerdictOf(checklist)), "pass");
+  // Without an incumbent there is nothing to be as fast as; everything else must be answered.
   checklist[5].answer = Answer::kUnproven;
+  EXPECT_EQ(VerdictName(VerdictOf(checklist)), "pass");
+  checklist[5].answer = Answer::kWarned;
+  EXPECT_EQ(VerdictName(VerdictOf(checklist)), "warn");
+  checklist[5].answer = Answer::kYes;
+  checklist[4].answer = Answer::kUnproven;
   EXPECT_EQ(VerdictName(VerdictOf(checklist)), "warn");
   checklist[6].answer = Answer::kNo;
   EXPECT_EQ(VerdictName(VerdictOf(checklist)), "fail");

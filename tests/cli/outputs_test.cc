@@ -113,7 +113,7 @@ TEST_F(OutputsTest, MemoryRunsOut) {
   Write("f.csv", "old\n");
   std::vector<std::string> arguments = To("f.csv");
   arguments.insert(arguments.end(), {"--threads", "1"});
-  const RunOptions little{.memory_bytes = 100 << 20};
+  const RunOptions little{.memory_bytes = 150 << 20};
   EXPECT_EQ(Run(arguments, little).exit_code, 0);
   Write("f.csv", "old\n");
   arguments.insert(arguments.end(), {"--horizon", "1048576"});
