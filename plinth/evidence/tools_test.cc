@@ -51,7 +51,8 @@ TEST_F(ToolsTest, StopsWhatHangsAndWhatItStarted) {
   int child = 0;
   std::ifstream(mark) >> child;
   ASSERT_GT(child, 0);
-  // Gone, or a zombie that nobody has waited for yet; on a busy machine a killed process takes a moment to die.
+  // Gone, or a zombie that nobody has waited for yet; on a busy machine a killed process takes a moment to
+  // die.
   std::string text;
   for (int wait = 0; wait < 500; ++wait) {
     std::ifstream status("/proc/" + std::to_string(child) + "/stat");
