@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "plinth/formats/json_writer.h"
 #include "plinth/verify/replay/given_reference.h"
 #include "plinth/verify/replay/own_reference.h"
 #include "plinth/verify/replay/three_ways.h"
@@ -60,6 +61,26 @@ struct Side {
 
 bool Recorded(const OpUse& use, size_t port) {
   return port < use.outputs.size() && use.outputs[port].values.has_value();
+}
+
+std::string TextOf(const formats::JsonValue& value) {
+  std::string text;
+  formats::JsonWriter w(&text);
+  formats::WriteJson(value, w);
+  return text;
+}
+
+// The first attribute that both sides name and that has another value: "eps is 0.01, the incumbent's is
+// 1e-05". Empty where there is none. Frameworks may leave out what is a default.
+std::string ChangedAttribute(const OpUse& use, const OpUse& other) {
+  if (use.op != other.op) return "";
+  for (const auto& [name, value] : use.attributes) {
+    for (const auto& [their_name, theirs] : other.attributes) {
+      if (name != their_name || TextOf(theirs) == TextOf(value)) continue;
+      return StrCat("attribute ", name, " is ", TextOf(value), ", the incumbent's is ", TextOf(theirs));
+    }
+  }
+  return "";
 }
 
 class Replayer {
@@ -122,8 +143,15 @@ class Replayer {
     const Arithmetic arithmetic = ArithmeticOf(candidate_.capture->info().precision, use, port);
     ways.precision = arithmetic.name;
     JudgeCandidate(use, port, arithmetic, ways);
-    if (const OpUse* other = incumbent_.Find(use); other != nullptr) JudgeIncumbent(use, *other, port, ways);
+    const OpUse* other = incumbent_.Find(use);
+    if (other != nullptr) JudgeIncumbent(use, *other, port, ways);
     FillRow(*rules_, ways, row);
+    // Right by its own attributes, and yet another operator than the incumbent's.
+    const std::string changed = other == nullptr ? "" : ChangedAttribute(use, *other);
+    if (!changed.empty() && row.status != CheckStatus::kFailed) {
+      row.status = CheckStatus::kFailed;
+      row.detail = changed;
+    }
     if (row.status == CheckStatus::kPassed && ways.candidate->sampled()) {
       row.detail = StrCat("a choice of ", ways.candidate->stats.judged, " of ", ways.candidate->elements,
                           " elements was recomputed", row.detail.empty() ? "" : "; ", row.detail);

@@ -52,7 +52,7 @@ class ReplayTest : public ::testing::Test {
     std::string op = "relu";
     std::vector<float> x = {1, -2, 3}, y = {1, 0, 3};
     bool full_input = true, full_output = true, with_input = true;
-    std::string inputs_digest, producer = "{\"name\":\"test\"}";
+    std::string inputs_digest, producer = "{\"name\":\"test\"}", attributes = "{}";
   };
   Capture Make(const std::string& name, const One& one) {
     const std::string path = folder_ / name;
@@ -64,6 +64,7 @@ class ReplayTest : public ::testing::Test {
     const auto add = [&](CaptureDirection direction, const std::vector<float>& data, bool full) {
       CaptureEntry entry;
       entry.name = "layer/f.0", entry.op = one.op, entry.direction = direction;
+      entry.attributes = *formats::ParseJson(one.attributes, "attributes");
       const int64_t n = static_cast<int64_t>(data.size());
       EXPECT_TRUE(
           writer->Add(entry, DenseView(const_cast<float*>(data.data()), DType::kF32, &n, 1), full).ok());
@@ -151,6 +152,25 @@ TEST_F(ReplayTest, WithoutTruthTheIncumbentNeverMakesAPass) {
   Run(elsewhere, &other);
   EXPECT_EQ(rows_[0].status, CheckStatus::kUnproven);
   EXPECT_THAT(rows_[0].detail, HasSubstr("the incumbent had other inputs"));
+}
+
+// Each side is right by its own attributes; the candidate is another operator all the same.
+TEST_F(ReplayTest, AnotherAttributeThanTheIncumbentsFails) {
+  const auto norm = [&](const std::string& name, double eps, const char* text) {
+    const std::vector<float> x = {1, -2, 3};
+    const double mean = 2.0 / 3, variance = (1 + 4 + 9) / 3.0 - mean * mean;
+    One one{.op = "layer_norm",
+            .x = x,
+            .y = {},
+            .attributes = StrCat("{\"normalized_shape\":[3],\"eps\":", text, "}")};
+    for (const float v : x) one.y.push_back(static_cast<float>((v - mean) / std::sqrt(variance + eps)));
+    return Make(name, one);
+  };
+  const Capture right = norm("right", 1e-5, "1e-05"), wrong = norm("wrong", 1e-2, "0.01");
+  EXPECT_EQ(Run(wrong).failed, 0);
+  EXPECT_EQ(Run(right, &right).failed, 0);
+  EXPECT_EQ(Run(wrong, &right).failed, 1);
+  EXPECT_EQ(rows_[0].detail, "attribute eps is 0.01, the incumbent's is 1e-05");
 }
 
 TEST_F(ReplayTest, AWrongIncumbentIsNoMeasure) {
