@@ -122,7 +122,7 @@ Status Judge(Work& work, const std::vector<Speed>& own) {
     if (s.ms_p50 > 0) {
       work.Say(Ask::kPerformance, Message::kSpeedMeasured,
                {Short(s.series_per_second), StrCat(s.batch), Short(s.ms_p50),
-                Short(static_cast<double>(s.memory_bytes) / 1e6)});
+                s.memory_bytes == 0 ? "-" : Short(static_cast<double>(s.memory_bytes) / 1e6)});
     }
   }
   w.EndArray();
