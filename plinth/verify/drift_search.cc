@@ -67,6 +67,14 @@ std::optional<size_t> DriftSearch::FirstFree() {
     const auto glance = runs_.Glance(layers_[i].output, false);
     if (glance.has_value() && glance->significant() && Drifted(i)) return i;
   }
+  // Behind a coarser type nothing of a finer drift is significant any more: the last layer before it must be
+  // looked at.
+  for (size_t i = 0; i < end && i + 1 < layers_.size(); ++i) {
+    const auto line = [&](size_t layer) { return runs_.pairs()[layers_[layer].output].line; };
+    if (line(i + 1) <= line(i) || !Drifted(i)) continue;
+    while (i > 0 && Drifted(i - 1)) --i;
+    return i;
+  }
   return found;
 }
 

@@ -242,9 +242,13 @@ TEST_F(LocateTest, MixedPrecisions) {
   write("b", 0, 3e-3);
   EXPECT_TRUE(Find("a", "b").good());
   write("c", 1e-4, 3e-3);
-  EXPECT_EQ(Find("a", "c").first_drift->layer, 0);
+  const LocateResult early_drift = Find("a", "c");
+  ASSERT_TRUE(early_drift.first_drift.has_value());
+  EXPECT_EQ(early_drift.first_drift->layer, 0);
   write("d", 0, 3e-2);
-  EXPECT_EQ(Find("a", "d").first_drift->layer, 1);
+  const LocateResult late_drift = Find("a", "d");
+  ASSERT_TRUE(late_drift.first_drift.has_value());
+  EXPECT_EQ(late_drift.first_drift->layer, 1);
 }
 
 TEST_F(LocateTest, NamesTheOperator) {
@@ -270,7 +274,9 @@ TEST_F(LocateTest, NamesTheOperator) {
   run.wrong_part = ".attn/softmax.0";
   run.error = From(3, 1e-3);
   Write("s", run);
-  EXPECT_EQ(Find("a", "s").first_drift->op, "softmax");
+  const LocateResult softmax = Find("a", "s");
+  ASSERT_TRUE(softmax.first_drift.has_value());
+  EXPECT_EQ(softmax.first_drift->op, "softmax");
 }
 
 TEST_F(LocateTest, ADriftThatLaterLayersWashOutIsFound) {

@@ -18,7 +18,8 @@ nlohmann::json Statistics() {
 }
 
 TEST(Paired, Wilson) {
-  for (const auto& row : Statistics()["wilson"]) {
+  const nlohmann::json statistics = Statistics();
+  for (const auto& row : statistics["wilson"]) {
     const auto [low, high] = WilsonInterval(row[0], row[1]);
     EXPECT_NEAR(low, row[2].get<double>(), 1e-12) << row;
     EXPECT_NEAR(high, row[3].get<double>(), 1e-12) << row;
@@ -26,7 +27,8 @@ TEST(Paired, Wilson) {
 }
 
 TEST(Paired, Tango) {
-  for (const auto& row : Statistics()["tango"]) {
+  const nlohmann::json statistics = Statistics();
+  for (const auto& row : statistics["tango"]) {
     const auto [low, high] = TangoInterval(row[0], row[1], row[2]);
     EXPECT_NEAR(low, row[3].get<double>(), 1e-6) << row;
     EXPECT_NEAR(high, row[4].get<double>(), 1e-6) << row;
@@ -40,14 +42,16 @@ TEST(Paired, Tango) {
 }
 
 TEST(Paired, McNemar) {
-  for (const auto& row : Statistics()["mcnemar"]) {
+  const nlohmann::json statistics = Statistics();
+  for (const auto& row : statistics["mcnemar"]) {
     const double right = row[2];
     EXPECT_NEAR(McNemarExact(row[0], row[1]), right, 1e-10 * right + 1e-15) << row;
   }
 }
 
 TEST(Paired, Student) {
-  for (const auto& row : Statistics()["student"]) {
+  const nlohmann::json statistics = Statistics();
+  for (const auto& row : statistics["student"]) {
     const double right = row[2];
     EXPECT_NEAR(StudentQuantile(row[0], row[1]), right, 1e-8 * std::max(1.0, std::abs(right))) << row;
   }
