@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "plinth/formats/capture_plan.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/verify/replay/given_reference.h"
 #include "plinth/verify/replay/own_reference.h"
@@ -117,7 +118,7 @@ class Replayer {
  private:
   // A module is judged where the user gave a truth for it; its operators stand for it elsewhere.
   bool Wanted(const OpUse& use) const {
-    if (!MatchesPattern(options_.name, use.name)) return false;
+    if (!formats::MatchesPattern(options_.name, use.name)) return false;
     if (!options_.ops.empty() &&
         std::find(options_.ops.begin(), options_.ops.end(), use.op) == options_.ops.end()) {
       return false;
@@ -268,23 +269,6 @@ StatusOr<Summary> Replay(const Context& context, const Capture& candidate, const
   Replayer replayer(context, options, sink);
   PLINTH_RETURN_IF_ERROR(replayer.Open(candidate, incumbent, truth));
   return replayer.Run();
-}
-
-bool MatchesPattern(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = pattern.npos, mark = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++, mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p, ++t;
-    } else if (star != pattern.npos) {
-      p = star + 1, t = ++mark;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 }  // namespace plinth::verify::replay

@@ -34,7 +34,4 @@ StatusOr<Summary> Replay(const Context& context, const formats::Capture& candida
                          const formats::Capture* incumbent, const formats::Capture* truth,
                          const ReplayOptions& options, const RowSink& sink);
 
-// Whether `text` matches a pattern in which * stands for anything.
-bool MatchesPattern(std::string_view pattern, std::string_view text);
-
 }  // namespace plinth::verify::replay

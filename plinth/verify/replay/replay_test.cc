@@ -204,14 +204,5 @@ TEST_F(ReplayTest, PlinthsOwnOperatorsUseTheirOwnReferences) {
   EXPECT_THAT(rows_[0].detail, HasSubstr("function \"\" is unknown"));
 }
 
-TEST(MatchesPattern, StarsStandForAnything) {
-  EXPECT_TRUE(MatchesPattern("*", ""));
-  EXPECT_TRUE(MatchesPattern("encoder.*.fc1", "encoder.layers.0.fc1"));
-  EXPECT_TRUE(MatchesPattern("*/softmax.*", "a.b/softmax.0"));
-  EXPECT_FALSE(MatchesPattern("encoder.*.fc1", "encoder.layers.0.fc2"));
-  EXPECT_TRUE(MatchesPattern("a*b*c", "aXbYbZc"));
-  EXPECT_FALSE(MatchesPattern("", "a"));
-}
-
 }  // namespace
 }  // namespace plinth::verify::replay
