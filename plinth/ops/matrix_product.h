@@ -41,7 +41,19 @@ struct MatrixEnd {
   int64_t out_stride = 0;
 };
 
-typedef int Mask __attribute__((vector_size(4 * kLanes)));
+// Swaps the off-diagonal blocks of S x S elements of all blocks of 2S x 2S, then does the same for larger
+// ones.
+template <int S>
+PLINTH_TILE void SwapBlocks(Vec (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & S) != 0) continue;
+    const Vec a = rows[i], b = rows[i + S];
+    rows[i] = EvenBlocks<S>(a, b);
+    rows[i + S] = OddBlocks<S>(a, b);
+  }
+  if constexpr (2 * S < kLanes) SwapBlocks<2 * S>(rows);
+}
 
 // to[j * to_step + i] = from[i * from_step + j] for i, j < kLanes. Method: Eklundh's, which swaps the
 // off-diagonal halves of ever larger blocks.
@@ -49,22 +61,7 @@ static inline void TransposeBlock(const float* from, int64_t from_step, float* t
   Vec rows[kLanes];
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) rows[i] = LoadVec(from + i * from_step);
-#pragma GCC unroll 4
-  for (int s = 1; s < kLanes; s *= 2) {
-    Mask low, high;
-#pragma GCC unroll 16
-    for (int j = 0; j < kLanes; ++j) {
-      low[j] = (j & s) == 0 ? j : kLanes + j - s;
-      high[j] = (j & s) == 0 ? j + s : kLanes + j;
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      if ((i & s) != 0) continue;
-      const Vec a = rows[i], b = rows[i + s];
-      rows[i] = __builtin_shuffle(a, b, low);
-      rows[i + s] = __builtin_shuffle(a, b, high);
-    }
-  }
+  SwapBlocks<1>(rows);
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) StoreVec(to + i * to_step, rows[i]);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "plinth/ops/matrix_grid.h"
 
@@ -33,6 +34,27 @@ typedef float VecAnywhere __attribute__((vector_size(4 * kLanes), aligned(4), ma
 
 PLINTH_TILE Vec LoadVec(const float* p) { return *reinterpret_cast<const VecAnywhere*>(p); }
 PLINTH_TILE void StoreVec(float* p, Vec v) { *reinterpret_cast<VecAnywhere*>(p) = v; }
+
+// Lane j of the result is lane from(j) of `a` followed by `b`; `from` is a lambda that captures nothing.
+template <typename From, int... J>
+PLINTH_TILE Vec PickLanes(Vec a, Vec b, std::integer_sequence<int, J...>) {
+  return __builtin_shufflevector(a, b, From{}(J)...);
+}
+template <typename From>
+PLINTH_TILE Vec PickLanes(Vec a, Vec b, From) {
+  return PickLanes<From>(a, b, std::make_integer_sequence<int, kLanes>{});
+}
+
+// Of two vectors cut into blocks of `S` lanes: the even blocks of both, a's where they are and b's behind
+// them; and the odd blocks likewise.
+template <int S>
+PLINTH_TILE Vec EvenBlocks(Vec a, Vec b) {
+  return PickLanes(a, b, [](int j) { return (j & S) == 0 ? j : kLanes + j - S; });
+}
+template <int S>
+PLINTH_TILE Vec OddBlocks(Vec a, Vec b) {
+  return PickLanes(a, b, [](int j) { return (j & S) == 0 ? j + S : kLanes + j; });
+}
 
 // Where the sums of a tile begin and end. Element [r][j] of panel p lies at
 // pointer[r * stride + p * panel_step + j]; bias and residual are added in this order where present.

@@ -24,31 +24,11 @@ PLINTH_TILE Vec FirstLanes(Vec x, int64_t count, Vec other) {
 // Lanes moved down by `by`, for sums and maxima in halves.
 template <int By>
 PLINTH_TILE Vec MoveDown(Vec x) {
-  VecInt from;
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) from[i] = (i + By) % kLanes;
-  return __builtin_shuffle(x, from);
+  return PickLanes(x, x, [](int i) { return (i + By) % kLanes; });
 }
 
 typedef float FourFloats __attribute__((vector_size(16)));
 typedef float FourAnywhere __attribute__((vector_size(16), aligned(4), may_alias));
-
-// Of two vectors cut into blocks of `S` lanes: the even blocks of both, a's where they are and b's behind
-// them; and the odd blocks likewise.
-template <int S>
-PLINTH_TILE Vec EvenBlocks(Vec a, Vec b) {
-  VecInt from;
-#pragma GCC unroll 16
-  for (int j = 0; j < kLanes; ++j) from[j] = (j & S) == 0 ? j : kLanes + j - S;
-  return __builtin_shuffle(a, b, from);
-}
-template <int S>
-PLINTH_TILE Vec OddBlocks(Vec a, Vec b) {
-  VecInt from;
-#pragma GCC unroll 16
-  for (int j = 0; j < kLanes; ++j) from[j] = (j & S) == 0 ? j + S : kLanes + j;
-  return __builtin_shuffle(a, b, from);
-}
 
 // The lanes of each of four vectors joined by `join`, halves first.
 template <typename Join>

@@ -27,18 +27,12 @@ PLINTH_TILE Vec LoadFours(const float* const (&row)[kLanes], int first, int64_t 
 // Within every four lanes: lanes {0, 1} of a and b by turns (Half 0), or lanes {2, 3} (Half 1).
 template <int Half>
 PLINTH_TILE Vec TakeTurns(Vec a, Vec b) {
-  VecInt from;
-#pragma GCC unroll 16
-  for (int j = 0; j < kLanes; ++j) from[j] = j / 4 * 4 + 2 * Half + j % 4 / 2 + j % 2 * kLanes;
-  return __builtin_shuffle(a, b, from);
+  return PickLanes(a, b, [](int j) { return j / 4 * 4 + 2 * Half + j % 4 / 2 + j % 2 * kLanes; });
 }
 // Within every four lanes: the pair `Half` of a, then that of b.
 template <int Half>
 PLINTH_TILE Vec JoinPairs(Vec a, Vec b) {
-  VecInt from;
-#pragma GCC unroll 16
-  for (int j = 0; j < kLanes; ++j) from[j] = j / 4 * 4 + 2 * Half + j % 2 + j % 4 / 2 * kLanes;
-  return __builtin_shuffle(a, b, from);
+  return PickLanes(a, b, [](int j) { return j / 4 * 4 + 2 * Half + j % 2 + j % 4 / 2 * kLanes; });
 }
 
 // Writes columns [0, dim) of kLanes key rows as one vector of each row of a panel, whose rows are `width`
