@@ -32,14 +32,7 @@ void AddCandidateOptions(Program& program, CLI::App* command, CandidateOptions* 
   command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
   AddSeriesOptions(command, &o->series);
   command->get_option("--data")->required(data_required);
-  command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      ->add_option("-c,--context", o->context,
-                   "use at most this many last steps (default: all the model takes)")
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("-q,--quantiles", o->quantiles, "levels between 0 and 1")->capture_default_str();
-  command->add_option("--seed", o->seed, "seed of models that draw random numbers");
+  AddForecastOptions(command, o);
   command->add_option("--kernel", o->kernels, "OPERATOR=KERNEL: a kernel other than the default one");
   command->add_flag("--fused", o->fused, "the graph as forecasts run it, in which some names are gone");
   program.AddCommon(command, o);
@@ -61,10 +54,7 @@ StatusOr<std::unique_ptr<CandidateRun>> CandidateRun::Load(const CandidateOption
   const models::ModelInfo& info = run.session_->model().info();
   run.request_.horizon = o.horizon == 0 ? info.horizon : o.horizon;
   run.request_.context = o.context;
-  if (o.context > info.context_length) {
-    return absl::InvalidArgumentError(StrCat("--context ", o.context, ": models of the family ", info.family,
-                                             " take up to ", info.context_length, " steps here"));
-  }
+  PLINTH_RETURN_IF_ERROR(CheckContext(o.context, info));
   PLINTH_ASSIGN_OR_RETURN(const engine::Together together, TogetherOf(o.series, info));
   PLINTH_ASSIGN_OR_RETURN(run.series_,
                           engine::SeriesGroups::Load(o.series.data, o.series.columns,

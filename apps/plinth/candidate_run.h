@@ -13,12 +13,11 @@
 
 namespace plinth::app {
 
-struct CandidateOptions : CommonOptions {
-  std::string model, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+struct CandidateOptions : CommonOptions, ForecastOptions {
+  std::string model;
   SeriesOptions series;
   std::vector<std::string> kernels;  // "op=kernel"
   bool fused = false;
-  int64_t horizon = 0, context = 0, seed = 0;
 };
 
 // Adds what says which forecast is run. `data_required`: --data must be given.

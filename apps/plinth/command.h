@@ -1,5 +1,4 @@
-// Holds what all subcommands share: common options, the edge where a status becomes an exit code, and the
-// list of subcommands.
+// Holds what all subcommands share: common options, and the edge where a status becomes an exit code.
 #pragma once
 
 #include <functional>
@@ -88,21 +87,5 @@ std::string SeriesName(const engine::SeriesFile& file, const engine::SeriesItem&
 
 // Writes "plinth: KIND: TEXT" on one line of standard error, whatever the text holds.
 void PrintLine(const char* kind, std::string text);
-
-// One per file.
-void AddForecast(Program& program);
-void AddBacktest(Program& program);
-void AddCapture(Program& program);
-void AddLocate(Program& program);
-void AddModels(Program& program);
-void AddPlan(Program& program);
-void AddMetrics(Program& program);
-void AddVerify(Program& program);
-void AddReplay(Program& program);
-void AddBench(Program& program);
-void AddCompare(Program& program);
-void AddAccept(Program& program);
-void AddEnv(Program& program);
-void AddEvidence(Program& program);
 
 }  // namespace plinth::app

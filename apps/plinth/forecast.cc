@@ -16,11 +16,10 @@
 namespace plinth::app {
 namespace {
 
-struct Options : CommonOptions {
-  std::string model, out, evidence, quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+struct Options : CommonOptions, ForecastOptions {
+  std::string model, out, evidence;
   SeriesOptions series;
   bool as_published = false, chart = false;
-  int64_t horizon = 0, context = 0, seed = 0;
 };
 
 // Series that are forecast together. Enough to keep all threads busy, few enough that memory stays small.
@@ -34,15 +33,6 @@ struct ForecastWish {
   engine::Together together;
   int64_t horizon = 0, context = 0;
 };
-
-Status CheckOptions(const Options& o, const models::ModelInfo& info) {
-  if (o.context > info.context_length) {
-    return absl::InvalidArgumentError(StrCat("--context ", o.context, ": models of the family ", info.family,
-                                             " take up to ", info.context_length, " steps here"));
-  }
-  if (o.json && o.chart) return absl::InvalidArgumentError("--json and --chart both want standard output");
-  return absl::OkStatus();
-}
 
 // The result must not replace what it was made from.
 Status CheckOutIsNoInput(const Options& o, const formats::ModelFolder& model) {
@@ -229,7 +219,8 @@ StatusOr<int> Run(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(auto session,
                           engine::Session::Load(folder, runtime->context(), {.published = o.as_published}));
   const models::ModelInfo& info = session->model().info();
-  PLINTH_RETURN_IF_ERROR(CheckOptions(o, info));
+  PLINTH_RETURN_IF_ERROR(CheckContext(o.context, info));
+  if (o.json && o.chart) return absl::InvalidArgumentError("--json and --chart both want standard output");
   PLINTH_ASSIGN_OR_RETURN(engine::Together together, TogetherOf(o.series, info));
   together.file_categories = o.as_published;
   const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
@@ -263,14 +254,7 @@ void AddForecast(Program& program) {
   CLI::App* command = program.Add("forecast", "forecast each series of a CSV file");
   command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
   AddSeriesOptions(command, &o->series);
-  command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      ->add_option("-c,--context", o->context,
-                   "use at most this many last steps (default: all the model takes)")
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("-q,--quantiles", o->quantiles, "levels between 0 and 1")->capture_default_str();
-  command->add_option("--seed", o->seed, "seed of models that draw random numbers");
+  AddForecastOptions(command, o.get());
   command->add_flag("--as-published", o->as_published, "follow the original implementation in every quirk");
   command->add_option("-o,--out", o->out, "write to a file that ends in .csv, .json or .html");
   command->add_flag("--chart", o->chart, "draw the chart also where standard output is no terminal");

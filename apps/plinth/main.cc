@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/subcommands.h"
 #include "apps/plinth/usage.h"
 
 namespace plinth::app {

@@ -1,5 +1,6 @@
 // plinth plan: what a run will do, step by step, before it runs.
 #include "apps/plinth/command.h"
+#include "apps/plinth/series_options.h"
 #include "plinth/engine/session.h"
 #include "plinth/formats/json_writer.h"
 
@@ -36,10 +37,7 @@ StatusOr<int> Explain(const Options& o) {
   PLINTH_ASSIGN_OR_RETURN(const std::string folder, ModelFolderOrShipped(o.model));
   PLINTH_ASSIGN_OR_RETURN(auto session, engine::Session::Load(folder, runtime->context()));
   const models::ModelInfo& info = session->model().info();
-  if (o.context > info.context_length) {
-    return absl::InvalidArgumentError(
-        StrCat("--context ", o.context, ": ", info.family, " takes up to ", info.context_length, " steps"));
-  }
+  PLINTH_RETURN_IF_ERROR(CheckContext(o.context, info));
   const int64_t horizon = o.horizon == 0 ? info.horizon : o.horizon;
   const int64_t passes = (horizon + info.horizon - 1) / info.horizon;
   const int64_t tokens = session->model().Tokens(o.context == 0 ? info.context_length : o.context,

@@ -65,6 +65,23 @@ void AddSeriesOptions(CLI::App* command, SeriesOptions* o) {
   command->add_flag("--cross-learning", o->cross_learning, "forecast all items of the file together");
 }
 
+void AddForecastOptions(CLI::App* command, ForecastOptions* o) {
+  command->add_option("-H,--horizon", o->horizon, "steps to forecast (default: the model's own)")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("-c,--context", o->context,
+                   "use at most this many last steps (default: all the model takes)")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("-q,--quantiles", o->quantiles, "levels between 0 and 1")->capture_default_str();
+  command->add_option("--seed", o->seed, "seed of models that draw random numbers");
+}
+
+Status CheckContext(int64_t context, const models::ModelInfo& info) {
+  if (context <= info.context_length) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat("--context ", context, ": models of the family ", info.family,
+                                           " take up to ", info.context_length, " steps here"));
+}
+
 StatusOr<engine::Together> TogetherOf(const SeriesOptions& o, const models::ModelInfo& info) {
   const std::vector<std::string> given = GroupOptionsGiven(o);
   if (!info.groups && !given.empty()) {

@@ -17,8 +17,20 @@ struct SeriesOptions {
   bool joint = false, cross_learning = false;
 };
 
+// What is asked of a forecast beside its series.
+struct ForecastOptions {
+  int64_t horizon = 0, context = 0, seed = 0;  // 0: the model's own horizon, all the context it takes
+  std::string quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
+};
+
 // Adds --data, --time, --time-format, --item, --target, --freq, and those of covariates and groups.
 void AddSeriesOptions(CLI::App* command, SeriesOptions* options);
+
+// Adds --horizon, --context, --quantiles, --seed.
+void AddForecastOptions(CLI::App* command, ForecastOptions* options);
+
+// Error: InvalidArgument for more context than the model takes.
+Status CheckContext(int64_t context, const models::ModelInfo& info);
 
 // Which series see each other. Errors: InvalidArgument for options that contradict each other, and for a
 // model whose family looks at each series by itself (names the options and what would work).

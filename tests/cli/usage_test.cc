@@ -142,7 +142,8 @@ TEST_F(UsageTest, ValuesThatMakeNoSense) {
               "the report asks for the first 24 steps of a horizon of 6; prefixes have 1 to 6 steps");
   ExpectError({"backtest", "-d", "d.csv", "--joint", "--group", "g"}, 2,
               alone + "--joint and --group" + other);
-  ExpectError({"plan", "--context", "600"}, 2, "--context 600: plinth_ts takes up to 512 steps");
+  ExpectError({"plan", "--context", "600"}, 2,
+              "--context 600: models of the family plinth_ts take up to 512 steps here");
 }
 
 TEST_F(UsageTest, InstructionSets) {
