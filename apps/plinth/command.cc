@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "apps/installation.h"
 #include "plinth/base/files.h"
 #include "plinth/device/device.h"
 #include "plinth/formats/json.h"
@@ -52,22 +53,6 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::Make(const CommonOptions& options) {
 
 namespace {
 
-// The path of the running executable; empty where the system does not tell.
-std::string ExecutablePath() {
-  std::string program(4096, '\0');
-  const ssize_t length = readlink("/proc/self/exe", program.data(), program.size());
-  program.resize(length > 0 ? static_cast<size_t>(length) : 0);
-  return program;
-}
-
-// Empty where there is no such file.
-std::string RealPath(const std::string& path) {
-  char* resolved = realpath(path.c_str(), nullptr);
-  std::string real = resolved == nullptr ? "" : resolved;
-  std::free(resolved);
-  return real;
-}
-
 // The file that a shell runs for `name`, a word without a slash; empty where there is none.
 std::string FoundOnPath(const std::string& name) {
   const char* variable = std::getenv("PATH");
@@ -89,23 +74,6 @@ std::string ProgramAsCalled() {
   const bool is_path = called.find('/') != std::string::npos;
   // Whoever starts a program may call it anything, and another one may come first on the path.
   return RealPath(is_path ? called : FoundOnPath(called)) == executable ? called : executable;
-}
-
-StatusOr<std::string> ShippedModel() {
-  constexpr const char* kName = "plinth-ts-0";
-  const std::string program = ExecutablePath();
-  const std::string folder =
-      program.substr(0, program.rfind('/') == std::string::npos ? 0 : program.rfind('/'));
-  // Beside an installation's bin, and above a build folder of the source tree.
-  const std::string places[] = {folder + "/../share/plinth/models/" + kName,
-                                folder + "/../../models/" + kName};
-  for (const std::string& place : places) {
-    if (!FileExists(place + "/config.json")) continue;
-    const std::string path = RealPath(place);
-    return path.empty() ? place : path;
-  }
-  return absl::NotFoundError(StrCat("the shipped model ", kName, " was not found in ", places[0], " or ",
-                                    places[1], "; name a model folder with --model"));
 }
 
 StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "apps/installation.h"
 #include "plinth/base/context.h"
 #include "plinth/base/version.h"
 #include "plinth/engine/series_file.h"
@@ -58,8 +59,6 @@ class Runtime {
 // the path of the executable.
 std::string ProgramAsCalled();
 
-// The folder of the model that is shipped with the program. Error: NotFound naming where it was looked for.
-StatusOr<std::string> ShippedModel();
 // `wanted`, or the shipped model where it is empty.
 StatusOr<std::string> ModelFolderOrShipped(const std::string& wanted);
 

@@ -124,31 +124,7 @@ class JsonForecastWriter : public ForecastWriter {
     json_.BeginArray();
   }
   Status Add(const ForecastResult& r) override {
-    const engine::SeriesItem& g = *r.group;
-    json_.BeginObject();
-    json_.Key("item");
-    g.item.empty() ? json_.Null() : json_.String(g.item);
-    json_.Key("target"), json_.String(r.target);
-    json_.Key("start"), Time(g, 0);
-    json_.Key("freq"), json_.String(g.FrequencyName());
-    json_.Key("times");
-    json_.BeginArray();
-    for (size_t h = 0; h < r.median.size(); ++h) Time(g, static_cast<int64_t>(h));
-    json_.EndArray();
-    json_.Key("mean");
-    json_.BeginArray();
-    for (const double v : r.median) json_.Number(v);
-    json_.EndArray();
-    json_.Key("quantiles");
-    json_.BeginObject();
-    for (size_t k = 0; k < facts_.levels.size(); ++k) {
-      json_.Key(series::QuantileName(facts_.levels[k]));
-      json_.BeginArray();
-      for (size_t h = 0; h < r.median.size(); ++h) json_.Number(r.values[h * facts_.levels.size() + k]);
-      json_.EndArray();
-    }
-    json_.EndObject();
-    json_.EndObject();
+    engine::WriteForecastJson(r, facts_.levels, json_);
     return Drain();
   }
   Status Finish() override {
@@ -160,13 +136,6 @@ class JsonForecastWriter : public ForecastWriter {
   }
 
  private:
-  void Time(const engine::SeriesItem& g, int64_t step) {
-    if (g.numbered) {
-      json_.Int(g.TimeMs(g.length() + step));
-    } else {
-      json_.String(g.TimeText(g.length() + step));
-    }
-  }
   Status Drain() {
     const Status status = sink_->Write(text_);
     text_.clear();

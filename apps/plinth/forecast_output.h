@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plinth/base/status.h"
-#include "plinth/engine/series_file.h"
+#include "plinth/engine/forecast_json.h"
 #include "plinth/evidence/gate.h"
 
 namespace plinth::app {
@@ -22,14 +22,7 @@ struct ForecastFacts {
   bool kept = false;  // a file with all of it is written too
 };
 
-// One series' forecast beside the history it was made from.
-struct ForecastResult {
-  const engine::SeriesItem* group;
-  size_t target_index;
-  std::string target;
-  std::span<const double> values;  // [horizon][levels]
-  std::span<const double> median;  // [horizon]
-};
+using engine::ForecastResult;
 
 class ForecastWriter {
  public:

@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   AddAccept(program);
   AddEnv(program);
   AddEvidence(program);
+  AddServe(program);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

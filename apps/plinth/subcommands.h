@@ -19,5 +19,6 @@ void AddCompare(Program& program);
 void AddAccept(Program& program);
 void AddEnv(Program& program);
 void AddEvidence(Program& program);
+void AddServe(Program& program);
 
 }  // namespace plinth::app

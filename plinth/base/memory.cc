@@ -67,4 +67,9 @@ int64_t AvailableMemory(const std::string& root) {
   return std::min(machine, LeftInGroups(root));
 }
 
+int64_t ResidentBytes() {
+  const int64_t kilobytes = NumberIn("/proc/self/status", "VmRSS:");
+  return kilobytes == kUnknown ? 0 : kilobytes * 1024;
+}
+
 }  // namespace plinth

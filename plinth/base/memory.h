@@ -11,4 +11,7 @@ namespace plinth {
 // root: where the system's files begin; "" is this machine (tests use a recorded tree).
 int64_t AvailableMemory(const std::string& root = "");
 
+// Memory of this process that is in RAM now; 0 where it cannot be read.
+int64_t ResidentBytes();
+
 }  // namespace plinth

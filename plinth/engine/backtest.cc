@@ -58,7 +58,7 @@ void Backtest::Score(std::span<const double> y, int64_t origin, const Forecast& 
   }
 }
 
-Status Backtest::Add(std::span<const SeriesItem> unit, GroupMaker& maker, bool (*cancelled)()) {
+Status Backtest::Add(std::span<const SeriesItem> unit, GroupMaker& maker, StopCheck cancelled) {
   const auto origin_of = [&](const SeriesItem& item, int64_t k) {
     return item.length() - options_.horizon - k * options_.stride;
   };

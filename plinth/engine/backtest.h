@@ -42,7 +42,7 @@ class Backtest {
   // of the items, which must mean the same time; a shorter item takes part in the origins that it reaches.
   // What is known ahead at an origin are the item's own rows there. Clears `maker`. Errors: those of
   // Session::Run.
-  Status Add(std::span<const SeriesItem> unit, GroupMaker& maker, bool (*cancelled)() = nullptr);
+  Status Add(std::span<const SeriesItem> unit, GroupMaker& maker, StopCheck cancelled = {});
 
   const BacktestOptions& options() const { return options_; }
   // One per entry of options().report, in that order.

@@ -91,7 +91,7 @@ Status AddOutput(const std::vector<Forecast>& forecasts, bool full, formats::Cap
 }  // namespace
 
 Status WriteCapture(Session& session, std::span<const Group> groups, const ForecastRequest& request,
-                    const CaptureJob& job, const std::string& folder, bool (*cancelled)(),
+                    const CaptureJob& job, const std::string& folder, StopCheck cancelled,
                     RunObserver* watch) {
   PLINTH_ASSIGN_OR_RETURN(auto writer, formats::CaptureWriter::Create(folder, InfoOf(session, job)));
   Recorder recorder(job.record, &writer);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plinth/base/clock.h"
+#include "plinth/base/interrupt.h"
 #include "plinth/engine/recorder.h"
 #include "plinth/engine/session.h"
 
@@ -27,7 +28,7 @@ struct CaptureJob {
 // did, so that a test can plant a fault. Errors: those of Session::RunObserved, Recorder and CaptureWriter;
 // nothing is left behind then.
 Status WriteCapture(Session& session, std::span<const Group> groups, const ForecastRequest& request,
-                    const CaptureJob& job, const std::string& folder, bool (*cancelled)() = nullptr,
+                    const CaptureJob& job, const std::string& folder, StopCheck cancelled = {},
                     RunObserver* watch = nullptr);
 
 // A name for a run that no other run has: the time and the process.

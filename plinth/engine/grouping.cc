@@ -76,8 +76,9 @@ std::string EndsApart(std::span<const SeriesItem> unit) {
 }
 
 StatusOr<GroupMaker> GroupMaker::Make(SeriesFile& file, const Together& together) {
-  GroupMaker maker(file, together);
-  maker.by_place_ = together.joint() && file.targets().size() > 1;
+  GroupColumns columns{file.path(), file.covariates(), {}, file.targets().size()};
+  for (size_t c = 0; c < columns.covariates.size(); ++c) columns.labels.push_back(&file.labels(c));
+  GroupMaker maker(std::move(columns), together);
   if (maker.by_place_ && together.file_categories) {
     PLINTH_ASSIGN_OR_RETURN(maker.orders_, file.SortCategories());
   }
@@ -116,10 +117,10 @@ void GroupMaker::Add(std::span<const Window> windows, int64_t horizon) {
 
 // Sorts the categories that the past of any of the windows holds.
 void GroupMaker::SortCategories(std::span<const Window> windows) {
-  orders_.assign(file_->covariates().size(), {});
+  orders_.assign(columns_.covariates.size(), {});
   for (size_t c = 0; c < orders_.size(); ++c) {
-    if (!file_->covariates()[c].categorical) continue;
-    const std::vector<std::string>& labels = file_->labels(c);
+    if (!columns_.covariates[c].categorical) continue;
+    const std::vector<std::string>& labels = *columns_.labels[c];
     std::vector<bool> known(labels.size());
     for (const Window& window : windows) {
       for (const int32_t code : Part(window.item->covariates[c].codes, 0, window.origin)) {
@@ -133,12 +134,12 @@ void GroupMaker::SortCategories(std::span<const Window> windows) {
 // `target`: the one whose means stand for categories.
 void GroupMaker::AddCovariates(const Window& window, size_t target, int64_t horizon, Group* group) {
   for (size_t c = 0; c < window.item->covariates.size(); ++c) {
-    if (file_->covariates()[c].categorical) {
+    if (columns_.covariates[c].categorical) {
       group->rows.push_back(Encode(window, target, c, horizon));
       continue;
     }
     const std::vector<double>& numbers = window.item->covariates[c].numbers;
-    const int64_t ahead = file_->covariates()[c].ahead ? horizon : 0;
+    const int64_t ahead = columns_.covariates[c].ahead ? horizon : 0;
     group->rows.push_back({Part(numbers, 0, window.origin), Part(numbers, window.origin, ahead)});
   }
 }
@@ -146,7 +147,7 @@ void GroupMaker::AddCovariates(const Window& window, size_t target, int64_t hori
 models::Row GroupMaker::Encode(const Window& window, size_t target, size_t covariate, int64_t horizon) {
   const std::vector<int32_t>& codes = window.item->covariates[covariate].codes;
   const auto past = Part(codes, 0, window.origin);
-  const auto future = Part(codes, window.origin, file_->covariates()[covariate].ahead ? horizon : 0);
+  const auto future = Part(codes, window.origin, columns_.covariates[covariate].ahead ? horizon : 0);
   series::EncodedCategories& encoded = encoded_.emplace_back();
   if (by_place_) {
     encoded.past = series::OrdinalEncode(past, orders_[covariate]);
@@ -162,7 +163,7 @@ models::Row GroupMaker::Encode(const Window& window, size_t target, size_t covar
 void GroupMaker::NoteUnknown(const Window& window, size_t covariate, std::span<const int32_t> past,
                              std::span<const int32_t> future) {
   if (future.empty()) return;
-  const auto& labels = file_->labels(covariate);
+  const auto& labels = *columns_.labels[covariate];
   std::vector<bool> known(labels.size());
   // A gap is a category too; among places it has one of its own, whether the past holds it or not.
   const bool gap_known =
@@ -180,8 +181,8 @@ void GroupMaker::NoteUnknown(const Window& window, size_t covariate, std::span<c
         gap ? "a gap" : StrCat("the category ", formats::QuotedShort(labels[static_cast<size_t>(code)]));
     const bool named = !window.item->item.empty();
     const std::string where = StrCat(
-        file_->path(), ": ", named ? StrCat("item ", formats::QuotedShort(window.item->item), ": ") : "",
-        "column ", formats::QuotedShort(file_->covariates()[covariate].name), ": ", what,
+        columns_.path, ": ", named ? StrCat("item ", formats::QuotedShort(window.item->item), ": ") : "",
+        "column ", formats::QuotedShort(columns_.covariates[covariate].name), ": ", what,
         " ahead occurs in no row of the past");
     if (!noted_.insert(where).second) continue;
     notes_.push_back(

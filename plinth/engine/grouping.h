@@ -61,11 +61,24 @@ struct Window {
   int64_t origin = 0;
 };
 
+// What the covariates of all items are.
+struct GroupColumns {
+  std::string path;  // begins notes
+  std::vector<CovariateColumn> covariates;
+  std::vector<const std::vector<std::string>*> labels;  // of each categorical covariate, by code
+  size_t targets = 1;
+};
+
 // Makes groups whose rows point into the items and into covariates that it encodes. Categories become numbers
 // as Chronos-2 has them: a target by itself gives the means of target encoding, over the item's whole past;
 // several targets together get the places among the sorted categories of the past.
 class GroupMaker {
  public:
+  // For series that come from elsewhere. What `columns` points to must outlive it.
+  GroupMaker(GroupColumns columns, const Together& together)
+      : columns_(std::move(columns)),
+        together_(together),
+        by_place_(together.joint() && columns_.targets > 1) {}
   // `file` must outlive it and nothing may have been read from it yet. Errors: those of the file.
   static StatusOr<GroupMaker> Make(SeriesFile& file, const Together& together);
 
@@ -82,16 +95,15 @@ class GroupMaker {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  GroupMaker(const SeriesFile& file, const Together& together) : file_(&file), together_(together) {}
   void SortCategories(std::span<const Window> windows);
   void AddCovariates(const Window& window, size_t target, int64_t horizon, Group* group);
   models::Row Encode(const Window& window, size_t target, size_t covariate, int64_t horizon);
   void NoteUnknown(const Window& window, size_t covariate, std::span<const int32_t> past,
                    std::span<const int32_t> future);
 
-  const SeriesFile* file_;
+  GroupColumns columns_;
   Together together_;
-  bool by_place_ = false;                      // categories become places
+  bool by_place_;                              // categories become places
   std::vector<series::CategoryOrder> orders_;  // by covariate; of the file, or of the group that is added
   std::vector<Group> groups_;
   std::deque<series::EncodedCategories> encoded_;

@@ -46,7 +46,7 @@ const std::vector<int64_t>& Runner::Measure() {
   return ordered_;
 }
 
-Status Runner::Compute(Threads* threads, bool (*cancelled)()) {
+Status Runner::Compute(Threads* threads, StopCheck cancelled) {
   PLINTH_RETURN_IF_ERROR(workspace_->SetExtents(Measure()));
   PLINTH_RETURN_IF_ERROR(workspace_->Run(threads, cancelled));
   for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = workspace_->Output(i);
@@ -56,7 +56,7 @@ Status Runner::Compute(Threads* threads, bool (*cancelled)()) {
       "damaged");
 }
 
-Status Runner::ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, bool (*cancelled)()) {
+Status Runner::ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, StopCheck cancelled) {
   PLINTH_RETURN_IF_ERROR(workspace_->SetExtents(Measure()));
   PLINTH_RETURN_IF_ERROR(observer.Begin(pass, *workspace_));
   for (size_t s = 0; s < workspace_->plan().step_count(); ++s) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "plinth/base/interrupt.h"
 #include "plinth/models/model.h"
 #include "plinth/plan/plan.h"
 
@@ -44,9 +45,9 @@ class Runner {
   const std::vector<int64_t>& Measure();
   // Sets the extents of what was added and runs the plan (threads == nullptr: on this thread).
   // Errors: as plan::Workspace::Run; DataLoss when an output is not finite.
-  Status Compute(Threads* threads, bool (*cancelled)() = nullptr);
+  Status Compute(Threads* threads, StopCheck cancelled = {});
   // The same, watched, as pass `pass`. What is not finite is no error here: the observer sees it.
-  Status ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, bool (*cancelled)());
+  Status ComputeObserved(int64_t pass, RunObserver& observer, Threads* threads, StopCheck cancelled);
   // The forecast of row `i` as [steps][levels].
   void Read(int64_t i, std::span<double> quantiles) const { codec_->Read(outputs_, i, quantiles); }
 

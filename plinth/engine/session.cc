@@ -51,7 +51,7 @@ struct Session::Pass {
   const std::vector<Unit>& units;
   int64_t steps;
   std::span<double> quantiles;  // [rows][steps][levels]
-  bool (*cancelled)();
+  StopCheck cancelled;
 };
 
 Session::Session() = default;
@@ -244,7 +244,7 @@ Status Session::RunPass(const Pass& pass) {
   Status error;
   const auto run = [&](size_t i, int worker, Threads* inside) {
     const Chunk& chunk = chunks.all[i];
-    Status status = pass.cancelled != nullptr && pass.cancelled()
+    Status status = pass.cancelled()
                         ? absl::CancelledError("interrupted")
                         : RunChunk(pass, chunk, *chunk.pool->runners[static_cast<size_t>(worker)], inside);
     if (status.ok()) return;
@@ -331,7 +331,7 @@ std::vector<std::span<double>> Session::PlacesOf(std::span<const Group> groups,
 }
 
 // Forecasts of some groups; those of their targets go to `forecasts`, one after another.
-Status Session::Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
+Status Session::Forecasts(std::span<const Group> groups, const ForecastRequest& request, StopCheck cancelled,
                           std::span<Forecast> forecasts) {
   Rollout rollout = MakeRollout(groups, request);
   const std::vector<std::span<double>> results = PlacesOf(groups, forecasts);
@@ -406,7 +406,7 @@ std::vector<Forecast> Session::EmptyForecasts(std::span<const Group> groups,
 }
 
 StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, const ForecastRequest& request,
-                                             bool (*cancelled)()) {
+                                             StopCheck cancelled) {
   PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
   ForecastRequest normal = request;
   PLINTH_ASSIGN_OR_RETURN(normal.levels, series::NormaliseQuantiles(request.levels));
@@ -434,7 +434,7 @@ StatusOr<std::vector<Forecast>> Session::Run(std::span<const Group> groups, cons
 }
 
 StatusOr<std::vector<Forecast>> Session::Run(std::span<const std::span<const double>> series,
-                                             const ForecastRequest& request, bool (*cancelled)()) {
+                                             const ForecastRequest& request, StopCheck cancelled) {
   std::vector<Group> groups(series.size());
   for (size_t i = 0; i < series.size(); ++i) groups[i].rows = {{series[i], {}}};
   return Run(groups, request, cancelled);

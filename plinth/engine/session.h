@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plinth/base/context.h"
+#include "plinth/base/interrupt.h"
 #include "plinth/engine/model_weights.h"
 #include "plinth/engine/runner.h"
 #include "plinth/models/model.h"
@@ -75,17 +76,16 @@ class Session {
   // Errors: InvalidArgument (horizon, levels, context; several rows in a group of a family without groups),
   // Cancelled, ResourceExhausted.
   StatusOr<std::vector<Forecast>> Run(std::span<const Group> groups, const ForecastRequest& request,
-                                      bool (*cancelled)() = nullptr);
+                                      StopCheck cancelled = {});
   // The same for series that stand alone.
   StatusOr<std::vector<Forecast>> Run(std::span<const std::span<const double>> series,
-                                      const ForecastRequest& request, bool (*cancelled)() = nullptr);
+                                      const ForecastRequest& request, StopCheck cancelled = {});
 
   // The same with an observer: all groups in one run for each pass, step by step, by a plan of its own in
   // which every named value can be read. `fused`: of the graph as runs have it, in which some names have
   // disappeared into others; else of the network as published. Further errors: what the observer gives.
   StatusOr<std::vector<Forecast>> RunObserved(std::span<const Group> groups, const ForecastRequest& request,
-                                              bool fused, RunObserver& observer,
-                                              bool (*cancelled)() = nullptr);
+                                              bool fused, RunObserver& observer, StopCheck cancelled = {});
 
   // Work of the first pass of such a request, as Run would do it.
   StatusOr<ops::Cost> PassCost(std::span<const Group> groups, const ForecastRequest& request);
@@ -159,11 +159,11 @@ class Session {
   void MakeUnits(std::span<const Group> groups, const Rollout& rollout, std::vector<Unit>* units) const;
   // One pass over all rows in one observed run; quantiles as RunPass has them.
   Status ObservePass(int64_t pass, const Rollout& rollout, const std::vector<Unit>& units, bool fused,
-                     RunObserver& observer, bool (*cancelled)(), std::span<double> quantiles);
+                     RunObserver& observer, StopCheck cancelled, std::span<double> quantiles);
   static std::vector<std::span<double>> PlacesOf(std::span<const Group> groups,
                                                  std::span<Forecast> forecasts);
   std::vector<Forecast> EmptyForecasts(std::span<const Group> groups, const ForecastRequest& request) const;
-  Status Forecasts(std::span<const Group> groups, const ForecastRequest& request, bool (*cancelled)(),
+  Status Forecasts(std::span<const Group> groups, const ForecastRequest& request, StopCheck cancelled,
                    std::span<Forecast> forecasts);
 
   std::string name_, where_;  // `where_` begins messages

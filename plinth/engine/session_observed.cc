@@ -8,7 +8,7 @@
 namespace plinth::engine {
 
 Status Session::ObservePass(int64_t pass, const Rollout& rollout, const std::vector<Unit>& units, bool fused,
-                            RunObserver& observer, bool (*cancelled)(), std::span<double> quantiles) {
+                            RunObserver& observer, StopCheck cancelled, std::span<double> quantiles) {
   RunSize size{};
   bool grouped = false;
   for (const Unit& unit : units) {
@@ -44,7 +44,7 @@ Status Session::ObservePass(int64_t pass, const Rollout& rollout, const std::vec
 
 StatusOr<std::vector<Forecast>> Session::RunObserved(std::span<const Group> groups,
                                                      const ForecastRequest& request, bool fused,
-                                                     RunObserver& observer, bool (*cancelled)()) {
+                                                     RunObserver& observer, StopCheck cancelled) {
   PLINTH_RETURN_IF_ERROR(CheckRequest(groups, request));
   ForecastRequest normal = request;
   PLINTH_ASSIGN_OR_RETURN(normal.levels, series::NormaliseQuantiles(request.levels));

@@ -71,6 +71,7 @@ void Decide(const GateRequest& request, const Evidence& evidence, GateResult* re
     return;
   }
   result->state = State::kProven;
+  result->covered = evidence.unit.envelope;
   result->sentence = StrCat(whose, " covers it", evidence.self_attested ? ", self-attested" : "",
                             evidence.verdict == Verdict::kWarn ? ", with warnings" : "");
   result->command.clear();

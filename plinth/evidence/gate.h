@@ -30,6 +30,7 @@ struct GateResult {
   std::string identity;  // what was asked for, 64 hex digits; empty where it has no digest
   std::string finished;  // when the deciding unit was run
   bool self_attested = false;
+  Envelope covered;  // sizes that it covers where it is proven
 };
 
 // Proven: the first root that holds evidence for exactly this identity has it valid, by a trusted key, with a

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "plinth/base/interrupt.h"
 #include "plinth/base/threads.h"
 #include "plinth/graph/graph.h"
 #include "plinth/ops/cpu_step.h"
@@ -137,12 +138,12 @@ class Workspace {
   // takes no lock and logs nothing by itself. Error: OutOfRange when data does not fit (an index out of
   // range); Cancelled when `cancelled`, which is asked before each step, says so. Outputs are then
   // meaningless.
-  Status Run(Threads* threads, bool (*cancelled)() = nullptr) {
+  Status Run(Threads* threads, StopCheck cancelled = {}) {
     return RunSteps(0, plan_->step_count(), threads, cancelled);
   }
   // The same for steps [begin, end) of a run that has done those before: between them an observer may read
   // what a step is about to read and has written, and write over it.
-  Status RunSteps(size_t begin, size_t end, Threads* threads, bool (*cancelled)() = nullptr);
+  Status RunSteps(size_t begin, size_t end, Threads* threads, StopCheck cancelled = {});
   // A value of the plan, at the set extents: inputs of a step before it runs, outputs after it. The data of a
   // constant is null where it was packed away.
   const View& ValueView(int value) const { return views_[static_cast<size_t>(value)]; }

@@ -109,11 +109,11 @@ void Workspace::RunStep(size_t s, Threads* threads) {
   });
 }
 
-Status Workspace::RunSteps(size_t begin, size_t end, Threads* threads, bool (*cancelled)()) {
+Status Workspace::RunSteps(size_t begin, size_t end, Threads* threads, StopCheck cancelled) {
   PLINTH_CHECK_LE(end, plan_->steps_.size());
   if (threads != nullptr) PLINTH_CHECK_LE(threads->count(), workers_);
   for (size_t s = begin; s < end; ++s) {
-    if (cancelled != nullptr && cancelled()) return absl::CancelledError("interrupted");
+    if (cancelled()) return absl::CancelledError("interrupted");
     if (plan_->profile_) {
       const double start = Now();
       RunStep(s, threads);

@@ -83,7 +83,7 @@ StatusOr<ReferenceNetwork> ReferenceNetwork::Make(const engine::Session& session
 // Rows go in and out through the model's codec, as in every plan.
 StatusOr<ReferenceNetwork::Result> ReferenceNetwork::Run(std::span<const std::span<const models::Row>> groups,
                                                          int64_t steps, bool layers,
-                                                         bool (*cancelled)()) const {
+                                                         StopCheck cancelled) const {
   const models::Model& model = session_->model();
   engine::RunSize size{};
   for (const auto& group : groups) {
@@ -118,7 +118,7 @@ StatusOr<ReferenceNetwork::Result> ReferenceNetwork::Run(std::span<const std::sp
   }
   Result result;
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    if (cancelled != nullptr && cancelled()) return absl::CancelledError("interrupted");
+    if (cancelled()) return absl::CancelledError("interrupted");
     const graph::Node& node = graph_.nodes[n];
     PLINTH_ASSIGN_OR_RETURN(const ops::OpCall call, CallAt(node.call, extents));
     ops::RefIo io;
@@ -176,7 +176,7 @@ StatusOr<std::vector<engine::Forecast>> ReferenceForecast(const ReferenceNetwork
                                                           const engine::Session& session,
                                                           std::span<const engine::Group> groups,
                                                           const engine::ForecastRequest& request,
-                                                          bool (*cancelled)()) {
+                                                          StopCheck cancelled) {
   const models::ModelInfo& info = session.model().info();
   PLINTH_ASSIGN_OR_RETURN(const std::vector<double> levels, series::NormaliseQuantiles(request.levels));
   const size_t context = static_cast<size_t>(request.context == 0 ? info.context_length : request.context);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plinth/base/interrupt.h"
 #include "plinth/engine/session.h"
 #include "plinth/ops/checks.h"
 
@@ -31,7 +32,7 @@ class ReferenceNetwork {
   // One pass over `groups`, each at most the model's context long; steps as for models::Codec::Begin.
   // Errors: Cancelled when `cancelled` says so, which is asked between operators.
   StatusOr<Result> Run(std::span<const std::span<const models::Row>> groups, int64_t steps, bool layers,
-                       bool (*cancelled)() = nullptr) const;
+                       StopCheck cancelled = {}) const;
 
  private:
   ReferenceNetwork() = default;
@@ -48,6 +49,6 @@ StatusOr<std::vector<engine::Forecast>> ReferenceForecast(const ReferenceNetwork
                                                           const engine::Session& session,
                                                           std::span<const engine::Group> groups,
                                                           const engine::ForecastRequest& request,
-                                                          bool (*cancelled)() = nullptr);
+                                                          StopCheck cancelled = {});
 
 }  // namespace plinth::verify

@@ -1,0 +1,302 @@
+// /v1/forecast: quantile forecasts of a ragged batch of series (docs/serving.md).
+#include <algorithm>
+#include <cmath>
+
+#include "plinth/engine/forecast_json.h"
+#include "plinth/engine/grouping.h"
+#include "plinth/series/quantiles.h"
+#include "plinth/server/api/routes.h"
+#include "plinth/server/fields.h"
+#include "plinth/server/series_body.h"
+#include "plinth/server/service.h"
+
+namespace plinth::server {
+namespace {
+
+using http::ExchangePtr;
+using http::PathNames;
+using http::Produced;
+using http::Request;
+using http::Response;
+using http::Scope;
+
+// Answers up to here go out in one piece; larger ones item by item.
+constexpr size_t kOnePiece = 1 << 20;
+
+// One request on its way: what was asked, and what the engine's groups point into.
+struct Job {
+  ModelPtr model;
+  SeriesBody series;
+  engine::Together together;
+  engine::ForecastRequest request;
+  std::vector<double> levels;  // asked for; request.levels has the median, too
+  std::optional<engine::GroupMaker> maker;
+  std::vector<size_t> order;  // place in the results of each item's first target
+  double seconds = 0;
+  int priority = 0;
+};
+
+// "level": [80, 95] are intervals, each two quantiles.
+StatusOr<std::vector<double>> ReadLevels(const JsonField& root) {
+  const auto quantiles = root.Find("quantiles"), intervals = root.Find("level");
+  if (quantiles && intervals) return FieldError("level", "is given beside quantiles; give one of them");
+  std::vector<double> levels = series::Deciles();
+  constexpr size_t kMost = 1000;
+  if (quantiles) {
+    PLINTH_RETURN_IF_ERROR(quantiles->Numbers(kMost, false, &levels));
+  } else if (intervals) {
+    std::vector<double> percents;
+    PLINTH_RETURN_IF_ERROR(intervals->Numbers(kMost, false, &percents));
+    levels = {0.5};
+    for (const double percent : percents) {
+      if (!(percent > 0 && percent < 100))
+        return FieldError("level", "is expected to hold percents between 0 and 100");
+      levels.push_back(0.5 - percent / 200);
+      levels.push_back(0.5 + percent / 200);
+    }
+  }
+  auto normal = series::NormaliseQuantiles(levels);
+  if (!normal.ok())
+    return FieldError(intervals ? "level" : "quantiles", std::string(normal.status().message()));
+  return normal;
+}
+
+// What the evidence does not cover is refused, with what would cover it.
+Status OutsideBounds(const ServedModel& model, const char* what, int64_t asked, int64_t most) {
+  return absl::FailedPreconditionError(StrCat(what, ": ", asked, " is more than ", most, ", the most that ",
+                                              model.proven()
+                                                  ? StrCat("the evidence of ", model.name(),
+                                                           " covers; to cover more, run plinth accept with "
+                                                           "a larger [envelope]")
+                                                  : "this service allows (limits)"));
+}
+
+StatusOr<std::shared_ptr<Job>> ReadJob(const Service& service, const Request& request) {
+  PLINTH_ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(request.body));
+  const JsonField root = body.root();
+  PLINTH_RETURN_IF_ERROR(
+      root.CheckKeys({"model", "series", "freq", "horizon", "context", "quantiles", "level", "seed", "joint",
+                      "cross_learning", "priority", "timeout_seconds"}));
+  auto job = std::make_shared<Job>();
+  std::string_view name, frequency;
+  if (const auto field = root.Find("model")) {
+    PLINTH_ASSIGN_OR_RETURN(name, field->Text());
+  }
+  PLINTH_ASSIGN_OR_RETURN(job->model, service.ModelFor(name));
+  const models::ModelInfo& info = job->model->info();
+  const evidence::Envelope& bounds = job->model->bounds;
+  engine::ForecastRequest& wanted = job->request;
+  wanted.horizon = std::min(info.horizon, bounds.horizon);
+  if (const auto field = root.Find("horizon")) {
+    PLINTH_ASSIGN_OR_RETURN(wanted.horizon, field->Int(1, int64_t{1} << 20));
+    if (wanted.horizon > bounds.horizon)
+      return OutsideBounds(*job->model, "horizon", wanted.horizon, bounds.horizon);
+  }
+  wanted.context = std::min(info.context_length, bounds.context);
+  if (const auto field = root.Find("context")) {
+    PLINTH_ASSIGN_OR_RETURN(wanted.context, field->Int(1, info.context_length));
+    if (wanted.context > bounds.context)
+      return OutsideBounds(*job->model, "context", wanted.context, bounds.context);
+  }
+  PLINTH_ASSIGN_OR_RETURN(job->levels, ReadLevels(root));
+  wanted.levels = job->levels;
+  if (!std::binary_search(wanted.levels.begin(), wanted.levels.end(), 0.5)) {
+    wanted.levels.insert(std::lower_bound(wanted.levels.begin(), wanted.levels.end(), 0.5), 0.5);
+  }
+  if (const auto field = root.Find("freq")) {
+    PLINTH_ASSIGN_OR_RETURN(frequency, field->Text());
+  }
+  if (const auto field = root.Find("seed")) {
+    PLINTH_RETURN_IF_ERROR(field->Int(0, int64_t{1} << 53).status());
+  }
+  if (const auto field = root.Find("priority")) {
+    PLINTH_ASSIGN_OR_RETURN(const int64_t priority, field->Int(-100, 100));
+    job->priority = static_cast<int>(priority);
+  }
+  if (const auto field = root.Find("timeout_seconds")) {
+    PLINTH_ASSIGN_OR_RETURN(job->seconds, field->Number(0.001, 86400));
+  }
+  PLINTH_ASSIGN_OR_RETURN(const JsonField series, root.Get("series"));
+  const auto settings = service.settings();
+  PLINTH_ASSIGN_OR_RETURN(job->series, ReadSeries(series, std::string(frequency), wanted.horizon,
+                                                  {settings->series, settings->values}));
+  bool joint = false, cross = false;
+  if (const auto field = root.Find("joint")) {
+    PLINTH_ASSIGN_OR_RETURN(joint, field->Flag());
+  }
+  if (const auto field = root.Find("cross_learning")) {
+    PLINTH_ASSIGN_OR_RETURN(cross, field->Flag());
+  }
+  const bool groups = !job->series.covariates.empty() || joint || cross || job->series.named_groups;
+  if (groups && !info.groups) {
+    return FieldError(
+        job->series.covariates.empty() ? (joint   ? "joint"
+                                          : cross ? "cross_learning"
+                                                  : "series.groups")
+                                       : "series.past",
+        StrCat("models of the family ", info.family,
+               " forecast each series by itself; name a model that sees several, such as chronos2"));
+  }
+  using Items = engine::Together::Items;
+  job->together.targets = joint;
+  job->together.items = cross ? Items::kAll : job->series.named_groups ? Items::kGroup : Items::kAlone;
+  return job;
+}
+
+// Items that are forecast together, in the order of their first ones.
+std::vector<std::vector<size_t>> UnitsOf(const Job& job) {
+  using Items = engine::Together::Items;
+  std::vector<std::vector<size_t>> units;
+  std::map<std::string, size_t, std::less<>> of_group;
+  for (size_t i = 0; i < job.series.items.size(); ++i) {
+    size_t unit = units.size();
+    if (job.together.items == Items::kAll) unit = 0;
+    if (job.together.items == Items::kGroup)
+      unit = of_group.try_emplace(job.series.items[i].group, unit).first->second;
+    if (unit == units.size()) units.emplace_back();
+    units[unit].push_back(i);
+  }
+  return units;
+}
+
+void MakeGroups(Job* job) {
+  job->maker.emplace(job->series.Columns(), job->together);
+  job->order.resize(job->series.items.size());
+  size_t place = 0;
+  for (const std::vector<size_t>& unit : UnitsOf(*job)) {
+    std::vector<engine::Window> windows;
+    for (const size_t i : unit) {
+      windows.push_back({&job->series.items[i], job->series.items[i].length()});
+      job->order[i] = place;
+      place += job->series.targets.size();
+    }
+    job->maker->Add(windows, job->request.horizon);
+  }
+}
+
+// Writes the answer piece by piece.
+class Writer {
+ public:
+  Writer(std::shared_ptr<const Job> job, std::vector<engine::Forecast> forecasts, const Work::Timing& timing)
+      : job_(std::move(job)), forecasts_(std::move(forecasts)), timing_(timing), json_(&text_) {
+    const auto& all = job_->request.levels;
+    median_ = static_cast<size_t>(std::lower_bound(all.begin(), all.end(), 0.5) - all.begin());
+    const ServedModel& model = *job_->model;
+    json_.BeginObject();
+    json_.Key("model"), json_.String(model.name());
+    json_.Key("identity"), json_.String(StrCat("sha256:", model.gate.identity));
+    json_.Key("evidence"), json_.String(evidence::StateName(model.gate.state));
+    json_.Key("items"), json_.BeginArray();
+  }
+
+  // About as many bytes as the whole will have.
+  size_t Estimate() const {
+    return forecasts_.size() * static_cast<size_t>(job_->request.horizon) * (job_->levels.size() + 2) * 20;
+  }
+
+  // Appends the next part to `piece`; false once there is nothing more.
+  bool Next(std::string* piece) {
+    if (done_) return false;
+    const size_t targets = job_->series.targets.size();
+    if (next_ < job_->series.items.size()) {
+      for (size_t t = 0; t < targets; ++t) Item(next_, t);
+      ++next_;
+    } else {
+      json_.EndArray();
+      Notes();
+      json_.Key("timing"), json_.BeginObject();
+      json_.Key("queue_seconds"), json_.Number(static_cast<double>(timing_.queued) / 1e9);
+      json_.Key("compute_seconds"), json_.Number(static_cast<double>(timing_.computed) / 1e9);
+      json_.Key("batch_series"), json_.Int(timing_.batch_series);
+      json_.EndObject();
+      json_.EndObject();
+      json_.EndLine();
+      done_ = true;
+    }
+    *piece += text_;
+    text_.clear();
+    return true;
+  }
+
+ private:
+  void Item(size_t i, size_t target) {
+    const std::vector<double>& values = forecasts_[job_->order[i] + target].values;
+    const size_t all = job_->request.levels.size(), horizon = static_cast<size_t>(job_->request.horizon);
+    medians_.resize(horizon);
+    for (size_t h = 0; h < horizon; ++h) medians_[h] = values[h * all + median_];
+    std::span<const double> shown = values;
+    if (all != job_->levels.size()) {
+      kept_.clear();
+      for (size_t v = 0; v < values.size(); ++v) {
+        if (v % all != median_) kept_.push_back(values[v]);
+      }
+      shown = kept_;
+    }
+    engine::WriteForecastJson({&job_->series.items[i], target, job_->series.targets[target], shown, medians_},
+                              job_->levels, json_);
+  }
+
+  void Notes() {
+    json_.Key("notes"), json_.BeginArray();
+    for (const engine::SeriesItem& item : job_->series.items) {
+      for (const std::string& note : item.notes) json_.String(note);
+    }
+    for (const std::string& note : job_->maker->notes()) json_.String(note);
+    json_.EndArray();
+  }
+
+  const std::shared_ptr<const Job> job_;
+  const std::vector<engine::Forecast> forecasts_;
+  const Work::Timing timing_;
+  std::string text_;
+  formats::JsonWriter json_;
+  size_t median_ = 0, next_ = 0;
+  bool done_ = false;
+  std::vector<double> medians_, kept_;
+};
+
+void Answer(const ExchangePtr& exchange, std::shared_ptr<Writer> writer) {
+  if (writer->Estimate() > kOnePiece) {
+    exchange->Stream({}, [writer](std::string* piece) {
+      constexpr size_t kPiece = 64 << 10;
+      while (piece->size() < kPiece) {
+        if (!writer->Next(piece)) return Produced::kEnd;
+      }
+      return Produced::kPiece;
+    });
+    return;
+  }
+  Response response;
+  while (writer->Next(&response.body)) {
+  }
+  exchange->Send(std::move(response));
+}
+
+void Forecast(Service& service, const Request& request, const ExchangePtr& exchange) {
+  StatusOr<std::shared_ptr<Job>> read = ReadJob(service, request);
+  if (!read.ok()) {
+    exchange->Send(ToResponse(read.status()));
+    return;
+  }
+  const std::shared_ptr<Job> job = *std::move(read);
+  MakeGroups(job.get());
+  auto work = std::make_unique<Work>();
+  work->model = job->model;
+  work->request = job->request;
+  work->groups.assign(job->maker->groups().begin(), job->maker->groups().end());
+  work->owner = job;
+  work->priority = job->priority;
+  service.Submit({std::move(work), job->seconds, exchange,
+                  [job, exchange](std::vector<engine::Forecast> forecasts, const Work::Timing& timing) {
+                    Answer(exchange, std::make_shared<Writer>(job, std::move(forecasts), timing));
+                  }});
+}
+
+}  // namespace
+
+std::vector<http::Route> ForecastRoutes(Service& service) {
+  return {{"POST", "/v1/forecast", Scope::kInfer,
+           [&service](Request request, const PathNames&, ExchangePtr x) { Forecast(service, request, x); }}};
+}
+
+}  // namespace plinth::server

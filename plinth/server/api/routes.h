@@ -1,0 +1,17 @@
+// Lists the groups of endpoints, one per file.
+#pragma once
+
+#include <vector>
+
+#include "plinth/server/http/router.h"
+
+namespace plinth::server {
+
+class Service;
+
+std::vector<http::Route> HealthRoutes(Service& service);    // /v2, /v2/health/...
+std::vector<http::Route> ModelRoutes(Service& service);     // /v1/models...
+std::vector<http::Route> ForecastRoutes(Service& service);  // /v1/forecast
+std::vector<http::Route> ConfigRoutes(Service& service);    // /v1/config, /metrics
+
+}  // namespace plinth::server
