@@ -64,6 +64,10 @@ StatusOr<JsonBody> JsonBody::Parse(std::string_view body) {
   return parsed;
 }
 
+std::string JsonField::PathOf(std::string_view key) const {
+  return path_.empty() ? std::string(key) : StrCat(path_, ".", key);
+}
+
 bool JsonField::is_null() const { return element_->value.is_null(); }
 bool JsonField::is_object() const { return element_->value.is_object(); }
 bool JsonField::is_array() const { return element_->value.is_array(); }
@@ -96,13 +100,13 @@ std::optional<JsonField> JsonField::Find(std::string_view key) const {
   }
   JsonField field;
   field.element_ = std::make_shared<Element>(Element{found});
-  field.path_ = path_.empty() ? std::string(key) : StrCat(path_, ".", key);
+  field.path_ = PathOf(key);
   return field;
 }
 
 StatusOr<JsonField> JsonField::Get(std::string_view key) const {
   if (auto field = Find(key)) return *std::move(field);
-  return FieldError(path_.empty() ? key : std::string_view(StrCat(path_, ".", key)), "is missing");
+  return FieldError(PathOf(key), "is missing");
 }
 
 std::vector<std::string> JsonField::Keys() const {
@@ -120,8 +124,7 @@ Status JsonField::CheckKeys(const std::vector<std::string_view>& known) const {
   for (const std::string& key : Keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string shown = key.size() > kShown ? StrCat(key.substr(0, kShown), "...") : key;
-    return FieldError(path_.empty() ? shown : StrCat(path_, ".", shown),
-                      StrCat("is not known; known are ", Join(known, ", ")));
+    return FieldError(PathOf(shown), StrCat("is not known; known are ", Join(known, ", ")));
   }
   return absl::OkStatus();
 }

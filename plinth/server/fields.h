@@ -22,6 +22,8 @@ std::string FieldOf(const Status& status);
 class JsonField {
  public:
   const std::string& path() const { return path_; }
+  // The path of a key of this object.
+  std::string PathOf(std::string_view key) const;
   bool is_null() const;
   bool is_object() const;
   bool is_array() const;

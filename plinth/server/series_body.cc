@@ -73,8 +73,8 @@ class Reader {
   Status ReadTargets() {
     const auto y = series_.Find("y"), targets = series_.Find("targets");
     if (y.has_value() == targets.has_value()) {
-      return FieldError(StrCat(series_.path(), ".y"), y ? "is given beside targets; give one of them"
-                                                        : "is missing; or give targets by name");
+      return FieldError(series_.PathOf("y"), y ? "is given beside targets; give one of them"
+                                               : "is missing; or give targets by name");
     }
     const auto add = [&](const std::string& name, const JsonField& field) -> Status {
       body_.targets.push_back(name);
@@ -263,8 +263,7 @@ class Reader {
     if (!starts_.empty()) {
       const std::span<const series::Timestamp> one(&starts_[i], 1);
       auto grid = series::PlaceOnGrid({one, &style_, {}}, *given_);
-      if (!grid.ok())
-        return FieldError(StrCat(series_.path(), ".start"), std::string(grid.status().message()));
+      if (!grid.ok()) return FieldError(series_.PathOf("start"), std::string(grid.status().message()));
       item.origin = grid->origin;
       item.frequency = grid->frequency;
       return std::optional<series::Grid>();
@@ -275,8 +274,7 @@ class Reader {
     }
     const series::TimeColumn column{std::span(times_).subspan(begins_[i], sizes_[i]), &style_, {}};
     const auto named = [&](const Status& status) {
-      return FieldError(StrCat(series_.path(), ".times"),
-                        StrCat("item ", i, ": ", std::string(status.message())));
+      return FieldError(series_.PathOf("times"), StrCat("item ", i, ": ", std::string(status.message())));
     };
     series::Frequency frequency;
     if (given_) {
