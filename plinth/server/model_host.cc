@@ -37,11 +37,15 @@ StatusOr<ModelPtr> ModelHost::Load(const ModelSetting& setting) {
   PLINTH_RETURN_IF_ERROR(Gate(model.get()));
   PLINTH_RETURN_IF_ERROR(WarmUp(*model));
   model->loaded_at = evidence::Rfc3339(Clock::System().Wall());
+  Adopt(model);
+  return ModelPtr(model);
+}
+
+void ModelHost::Adopt(std::shared_ptr<ServedModel> model) {
   const std::lock_guard lock(mutex_);
   model->generation = ++generations_;
-  models_[setting.name] = model;
-  for (const std::string& alias : setting.aliases) aliases_[alias] = setting.name;
-  return ModelPtr(model);
+  for (const std::string& alias : model->setting.aliases) aliases_[alias] = model->name();
+  models_[model->name()] = std::move(model);
 }
 
 Status ModelHost::Gate(ServedModel* model) const {

@@ -54,6 +54,8 @@ class ModelHost {
   // without valid evidence (the sentence, and the command that mends it); InvalidArgument for a device or
   // precision that is not there, or a name that is an alias.
   StatusOr<ModelPtr> Load(const ModelSetting& setting);
+  // Serves a model whose session was made elsewhere, as the gate of whoever made it says (benches).
+  void Adopt(std::shared_ptr<ServedModel> model);
   // Error: NotFound. Aliases of it go with it.
   Status Unload(std::string_view name);
   // Lets `alias` lead to the model `name`, whatever it led to before (which becomes "previous" where `alias`
