@@ -15,6 +15,7 @@
 #include "plinth/base/files.h"
 #include "plinth/base/version.h"
 #include "plinth/evidence/keys.h"
+#include "plinth/server/access.h"
 #include "plinth/server/http/listener.h"
 #include "plinth/server/service.h"
 #include "plinth/server/settings.h"
@@ -33,6 +34,7 @@ struct Options {
   std::map<std::string, std::string> flags;
   std::vector<std::string> models;
   bool show_config = false, settings_table = false;
+  std::string new_key, scopes = "infer";
 };
 
 void PrintError(const Status& status) {
@@ -123,6 +125,16 @@ StatusOr<int> Serve(const Options& o) {
     return 0;
   }
   PLINTH_ASSIGN_OR_RETURN(const Settings settings, Load(o));
+  if (!o.new_key.empty()) {
+    if (settings.keys_file.empty()) {
+      return absl::InvalidArgumentError(
+          "--new-key needs access.keys (or --access-keys FILE): where the key goes");
+    }
+    PLINTH_ASSIGN_OR_RETURN(const std::string secret,
+                            server::AddKey(settings.keys_file, o.new_key, o.scopes));
+    std::printf("%s\n", secret.c_str());
+    return 0;
+  }
   if (o.show_config) {
     std::fputs(ToToml(settings).c_str(), stdout);
     return 0;
@@ -176,13 +188,16 @@ int Main(int argc, char** argv) {
   cli.add_option("-m,--model", o.models, "a model folder to serve beside those of the file");
   cli.add_flag("--show-config", o.show_config,
                "print the effective settings and where they come from; serve nothing");
+  cli.add_option("--new-key", o.new_key, "add an API key of this name to access.keys and print it, once");
+  cli.add_option("--scopes", o.scopes, "of the new key: read, infer, admin")->capture_default_str();
   cli.add_flag("--settings", o.settings_table, "print what can be set, as a table");
   for (const server::Setting& setting : server::AllSettings()) {
     cli.add_option_function<std::string>(
            server::FlagOf(setting),
            [&o, key = std::string(setting.key)](const std::string& v) { o.flags[key] = v; },
            std::string(setting.about))
-        ->group("Settings");
+        ->group("Settings")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   try {
     cli.parse(argc, argv);

@@ -1,6 +1,8 @@
 #include "plinth/server/access.h"
 
 #include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -205,6 +207,49 @@ class KeyedAccess : public Access {
 };
 
 }  // namespace
+
+StatusOr<std::string> AddKey(const std::string& file, const std::string& name, const std::string& scopes) {
+  if (!IsModelName(name)) {
+    return absl::InvalidArgumentError(
+        StrCat("--new-key ", name, ": a name of letters, digits, '.', '_' and '-' is expected"));
+  }
+  std::vector<std::string> quoted;
+  for (size_t begin = 0; begin <= scopes.size();) {
+    const size_t end = std::min(scopes.find(',', begin), scopes.size());
+    const std::string scope = scopes.substr(begin, end - begin);
+    if (scope != "read" && scope != "infer" && scope != "admin") {
+      return absl::InvalidArgumentError(
+          StrCat("--scopes ", scopes, ": a list of read, infer and admin is expected"));
+    }
+    quoted.push_back(StrCat("\"", scope, "\""));
+    begin = end + 1;
+  }
+  std::string text;
+  if (FileExists(file)) {
+    PLINTH_ASSIGN_OR_RETURN(const std::vector<Key> keys, LoadKeys(file));
+    for (const Key& key : keys) {
+      if (key.name == name)
+        return absl::InvalidArgumentError(StrCat(file, ": has a key named ", name, " already"));
+    }
+    PLINTH_ASSIGN_OR_RETURN(text, ReadFile(file, formats::kMaxConfigBytes));
+  }
+  unsigned char bytes[32];
+  if (RAND_bytes(bytes, sizeof bytes) != 1) return absl::UnavailableError("the system gave no random bytes");
+  std::string secret = "plinth_";
+  for (const unsigned char byte : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    secret.push_back(kDigits[byte >> 4]);
+    secret.push_back(kDigits[byte & 15]);
+  }
+  PLINTH_ASSIGN_OR_RETURN(const std::string digest, Sha256Hex(secret));
+  StrAppend(&text, text.empty() ? "" : "\n", "[[keys]]\nname = \"", name, "\"\nsha256 = \"", digest,
+            "\"\nscopes = [", Join(quoted, ", "), "]\n");
+  const mode_t mask = umask(077);
+  const Status written = WriteFile(file, text);
+  umask(mask);
+  PLINTH_RETURN_IF_ERROR(written);
+  return secret;
+}
 
 StatusOr<std::unique_ptr<Access>> MakeAccess(const Settings& settings, const Clock& clock) {
   auto access = std::make_unique<KeyedAccess>(std::vector<Key>(), true, 0, 0, clock);

@@ -27,4 +27,8 @@ class Access {
 // Errors: FileError; InvalidArgument with file and line for a file of keys that is none.
 StatusOr<std::unique_ptr<Access>> MakeAccess(const Settings& settings, const Clock& clock = Clock::System());
 
+// Adds a new key to the file, which is made (for its owner alone) where there is none, and gives its secret,
+// which is stored nowhere. Errors: as LoadSettings for scopes and a name that is taken; FileError.
+StatusOr<std::string> AddKey(const std::string& file, const std::string& name, const std::string& scopes);
+
 }  // namespace plinth::server

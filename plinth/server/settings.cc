@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
@@ -153,6 +154,10 @@ Status ReadFile(const std::string& file, Settings* to) {
   return ReadModels(root, file, to);
 }
 
+bool IsLoopback(std::string_view address) {
+  return address == "localhost" || address == "::1" || address.substr(0, 4) == "127.";
+}
+
 // What contradicts what; the setting that was made is named with its origin.
 Status CheckTogether(const Settings& s) {
   const auto origin = [&](std::string_view key) {
@@ -177,6 +182,14 @@ Status CheckTogether(const Settings& s) {
       s.http_address == s.grpc_address) {
     return refuse(origin("http.port"), " and ", origin("grpc.port"), " are both ", s.http_port,
                   "; they need a port each");
+  }
+  for (const auto& [enabled, address, key] : {std::tuple(s.http_enabled, &s.http_address, "http.address"),
+                                              std::tuple(s.grpc_enabled, &s.grpc_address, "grpc.address")}) {
+    if (!enabled || IsLoopback(*address) || s.open_access || !s.keys_file.empty() || !s.tls_client_ca.empty())
+      continue;
+    return refuse(origin(key), " is ", *address,
+                  ", which others reach, but nobody is asked for a key: set access.keys "
+                  "(or http.tls_client_ca), or access.open = true where a proxy guards it");
   }
   if (s.all_body_bytes < s.body_bytes) {
     return refuse(origin("limits.all_body_bytes"), " is ", s.all_body_bytes, ", less than ",

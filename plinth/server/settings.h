@@ -50,6 +50,7 @@ struct Settings {
   int64_t sessions = 10000, session_idle_seconds = 3600;
   // [access]
   std::string keys_file;
+  bool open_access = false;
   // [service]
   double drain_seconds = 30;
   std::string log_level = "info";

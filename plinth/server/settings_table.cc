@@ -11,7 +11,7 @@ constexpr bool kReload = true;
 constexpr Setting kSettings[] = {
     {"http.enabled", &Settings::http_enabled, 0, 1, "answer over HTTP"},
     {"http.address", &Settings::http_address, 0, 0,
-     "IP address to listen on; 0.0.0.0 is every one of this machine's, and then [access] keys are a must"},
+     "IP address to listen on; 0.0.0.0 is every one of this machine's, and then access.keys is a must"},
     {"http.port", &Settings::http_port, 0, 65535, "TCP port; 0 takes any free one and says which"},
     {"http.threads", &Settings::http_threads, 1, 64,
      "threads for sockets and parsing; the engine has its own"},
@@ -65,6 +65,8 @@ constexpr Setting kSettings[] = {
     {"access.keys", &Settings::keys_file, 0, 0,
      "file of API keys (`plinth serve --new-key` writes its lines); without one everybody may do everything",
      kPath, kReload},
+    {"access.open", &Settings::open_access, 0, 1,
+     "answer everybody on an address that is not the loopback one, without keys or client certificates"},
     {"service.drain_seconds", &Settings::drain_seconds, 0, 3600,
      "after SIGTERM, time for requests in hand to be answered"},
     {"service.log_level", &Settings::log_level, 0, 0, "debug, info, warn, error or off", false, kReload},
