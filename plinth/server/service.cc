@@ -127,6 +127,8 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   host.most_horizon = s.horizon;
   service->models_ = std::make_unique<ModelHost>(std::move(host));
   service->batcher_ = std::make_unique<Batcher>(BatchOptionsOf(s));
+  service->sessions_ = std::make_unique<SessionStore>(
+      SessionStore::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
   service->settings_ = std::make_shared<const Settings>(std::move(parts.settings));
   std::vector<http::Route> routes;
   for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &ConfigRoutes}) {

@@ -20,6 +20,7 @@
 #include "plinth/server/metrics.h"
 #include "plinth/server/model_host.h"
 #include "plinth/server/service_log.h"
+#include "plinth/server/session_store.h"
 #include "plinth/server/settings.h"
 
 namespace plinth::server {
@@ -53,6 +54,7 @@ class Service : public http::Site {
   ModelHost& models() { return *models_; }
   Batcher& batcher() { return *batcher_; }
   Metrics& metrics() { return *metrics_; }
+  SessionStore& sessions() { return *sessions_; }
   const ServiceLog& log() const { return *log_; }
   // As of now; a copy, since Reload may change it.
   std::shared_ptr<const Settings> settings() const;
@@ -95,6 +97,7 @@ class Service : public http::Site {
   std::unique_ptr<Access> access_;
   std::unique_ptr<ModelHost> models_;
   std::unique_ptr<Batcher> batcher_;
+  std::unique_ptr<SessionStore> sessions_;
   std::unique_ptr<http::Router> router_;
   std::atomic<bool> draining_ = false, loaded_ = false;
 

@@ -14,7 +14,7 @@ import threading
 import time
 import unittest
 
-from server import PROGRAM, SHIPPED, Server, environment, refused
+from server import PROGRAM, SHIPPED, SOURCE, Server, environment, refused
 
 
 def wave(length=200, seed=0):
@@ -192,6 +192,11 @@ class Settings(unittest.TestCase):
         code, line = refused(["--http-address", "0.0.0.0"], unproven=True)
         self.assertEqual(code, 2)
         self.assertIn("access.keys", line)
+
+    def test_documentation_has_every_one(self):
+        table = subprocess.run([PROGRAM, "serve", "--settings"], capture_output=True, text=True, check=True).stdout
+        with open(os.path.join(SOURCE, "docs", "serving.md")) as file:
+            self.assertIn(table, file.read())
 
     def test_config_is_shown(self):
         with Server(config="[limits]\nqueue = 7\n") as server:

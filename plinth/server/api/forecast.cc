@@ -1,6 +1,9 @@
 // /v1/forecast: quantile forecasts of a ragged batch of series (docs/serving.md).
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "plinth/engine/forecast_json.h"
 #include "plinth/engine/grouping.h"
@@ -71,7 +74,35 @@ Status OutsideBounds(const ServedModel& model, const char* what, int64_t asked, 
                                                   : "this service allows (limits)"));
 }
 
-StatusOr<std::shared_ptr<Job>> ReadJob(const Service& service, const Request& request) {
+// What is told apart by session: the caller's key, the session, the item.
+std::string SessionId(const Request& request, std::string_view session, std::string_view item) {
+  std::string id = StrCat(request.key, "\n", session, "\n");
+  id += item;
+  return id;
+}
+
+// Lets each item go on from its session's history.
+Status Continue(Service& service, const Request& request, const JsonField& session, SeriesBody* body) {
+  PLINTH_ASSIGN_OR_RETURN(const std::string_view name, session.Text());
+  if (!IsModelName(name)) return session.Refuse("a name of letters, digits, '.', '_' and '-'");
+  if (!body->covariates.empty()) {
+    return FieldError("session", "keeps the history of targets alone; send covariates without a session");
+  }
+  std::set<std::string_view> items;
+  for (const engine::SeriesItem& item : body->items) {
+    if (!items.insert(item.item).second) {
+      return FieldError("series.items", StrCat("is expected to name each item of a session; \"", item.item,
+                                               "\" comes twice"));
+    }
+  }
+  for (engine::SeriesItem& item : body->items) {
+    PLINTH_RETURN_IF_ERROR(
+        service.sessions().Extend(SessionId(request, name, item.item), body->targets, &item));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request) {
   PLINTH_ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(request.body));
   const JsonField root = body.root();
   PLINTH_RETURN_IF_ERROR(
@@ -120,6 +151,9 @@ StatusOr<std::shared_ptr<Job>> ReadJob(const Service& service, const Request& re
   const auto settings = service.settings();
   PLINTH_ASSIGN_OR_RETURN(job->series, ReadSeries(series, std::string(frequency), wanted.horizon,
                                                   {settings->series, settings->values}));
+  if (const auto field = root.Find("session")) {
+    PLINTH_RETURN_IF_ERROR(Continue(service, request, *field, &job->series));
+  }
   bool joint = false, cross = false;
   if (const auto field = root.Find("joint")) {
     PLINTH_ASSIGN_OR_RETURN(joint, field->Flag());
