@@ -212,4 +212,31 @@ Status JsonField::Numbers(size_t most, bool nested, std::vector<double>* to) con
   return AppendNumbers(array, path_, most, nested ? 16 : 0, to);
 }
 
+Status JsonField::Flags(size_t most, std::vector<uint8_t>* to) const {
+  dom::array array;
+  if (element_->value.get(array) != simdjson::SUCCESS) return Refuse("a list of true and false");
+  to->clear();
+  to->reserve(std::min(array.size(), most));
+  for (const dom::element value : array) {
+    bool flag = false;
+    int64_t number = -1;
+    if (value.get(flag) != simdjson::SUCCESS) {
+      if (value.get(number) != simdjson::SUCCESS || number < 0 || number > 1) {
+        return FieldError(StrCat(path_, "[", to->size(), "]"), "is neither true nor false");
+      }
+      flag = number == 1;
+    }
+    to->push_back(flag ? 1 : 0);
+    if (to->size() > most) return FieldError(path_, StrCat("has more than ", most, " values"));
+  }
+  return absl::OkStatus();
+}
+
+bool JsonField::is_nested() const {
+  dom::array array;
+  if (element_->value.get(array) != simdjson::SUCCESS) return false;
+  const auto first = array.begin();
+  return first != array.end() && (*first).is_array();
+}
+
 }  // namespace plinth::server

@@ -46,6 +46,10 @@ class JsonField {
   StatusOr<bool> Flag() const;
   // A list of numbers; null is a gap (NaN). Nested lists are read in order where `nested`.
   Status Numbers(size_t most, bool nested, std::vector<double>* to) const;
+  // A list of true and false (or 1 and 0).
+  Status Flags(size_t most, std::vector<uint8_t>* to) const;
+  // Whether it is a list whose first element is a list.
+  bool is_nested() const;
   // The text of a value as JSON, at most `most` bytes of it.
   std::string Json(size_t most) const;
 

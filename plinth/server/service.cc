@@ -131,7 +131,7 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
       SessionStore::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
   service->settings_ = std::make_shared<const Settings>(std::move(parts.settings));
   std::vector<http::Route> routes;
-  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &ConfigRoutes}) {
+  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &OipRoutes, &ConfigRoutes}) {
     for (http::Route& route : (*group)(*service)) routes.push_back(std::move(route));
   }
   service->router_ = std::make_unique<http::Router>(std::move(routes));

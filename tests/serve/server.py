@@ -36,6 +36,7 @@ class Server:
         self.process = subprocess.Popen(words + list(flags), env=environment(**more),
                                         stderr=stderr or subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.port = None
+        self.ports = {}  # by protocol
         self.lines = []
         self.events = queue.Queue()
         if stderr is None:
@@ -54,7 +55,10 @@ class Server:
             text = line.decode(errors="replace").rstrip("\n")
             self.lines.append(text)
             if text.startswith("{"):
-                self.events.put(json.loads(text))
+                event = json.loads(text)
+                if event["event"] == "listening":
+                    self.ports[event["protocol"]] = event["port"]
+                self.events.put(event)
         self.events.put(None)
 
     def event(self, name, timeout=60, **fields):

@@ -9,6 +9,7 @@
 #include "plinth/engine/grouping.h"
 #include "plinth/series/quantiles.h"
 #include "plinth/server/api/routes.h"
+#include "plinth/server/bounds.h"
 #include "plinth/server/fields.h"
 #include "plinth/server/series_body.h"
 #include "plinth/server/service.h"
@@ -64,16 +65,6 @@ StatusOr<std::vector<double>> ReadLevels(const JsonField& root) {
   return normal;
 }
 
-// What the evidence does not cover is refused, with what would cover it.
-Status OutsideBounds(const ServedModel& model, const char* what, int64_t asked, int64_t most) {
-  return absl::FailedPreconditionError(StrCat(what, ": ", asked, " is more than ", most, ", the most that ",
-                                              model.proven()
-                                                  ? StrCat("the evidence of ", model.name(),
-                                                           " covers; to cover more, run plinth accept with "
-                                                           "a larger [envelope]")
-                                                  : "this service allows (limits)"));
-}
-
 // What is told apart by session: the caller's key, the session, the item.
 std::string SessionId(const Request& request, std::string_view session, std::string_view item) {
   std::string id = StrCat(request.key, "\n", session, "\n");
@@ -115,25 +106,17 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   }
   PLINTH_ASSIGN_OR_RETURN(job->model, service.ModelFor(name));
   const models::ModelInfo& info = job->model->info();
-  const evidence::Envelope& bounds = job->model->bounds;
   engine::ForecastRequest& wanted = job->request;
-  wanted.horizon = std::min(info.horizon, bounds.horizon);
+  std::optional<int64_t> horizon, context;
   if (const auto field = root.Find("horizon")) {
-    PLINTH_ASSIGN_OR_RETURN(wanted.horizon, field->Int(1, int64_t{1} << 20));
-    if (wanted.horizon > bounds.horizon)
-      return OutsideBounds(*job->model, "horizon", wanted.horizon, bounds.horizon);
+    PLINTH_ASSIGN_OR_RETURN(horizon, field->Int(1, kMostHorizon));
   }
-  wanted.context = std::min(info.context_length, bounds.context);
   if (const auto field = root.Find("context")) {
-    PLINTH_ASSIGN_OR_RETURN(wanted.context, field->Int(1, info.context_length));
-    if (wanted.context > bounds.context)
-      return OutsideBounds(*job->model, "context", wanted.context, bounds.context);
+    PLINTH_ASSIGN_OR_RETURN(context, field->Int(1, info.context_length));
   }
+  PLINTH_RETURN_IF_ERROR(SetReach(*job->model, horizon, context, "horizon", "context", &wanted));
   PLINTH_ASSIGN_OR_RETURN(job->levels, ReadLevels(root));
-  wanted.levels = job->levels;
-  if (!std::binary_search(wanted.levels.begin(), wanted.levels.end(), 0.5)) {
-    wanted.levels.insert(std::lower_bound(wanted.levels.begin(), wanted.levels.end(), 0.5), 0.5);
-  }
+  wanted.levels = WithMedian(job->levels);
   if (const auto field = root.Find("freq")) {
     PLINTH_ASSIGN_OR_RETURN(frequency, field->Text());
   }
@@ -151,6 +134,8 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   const auto settings = service.settings();
   PLINTH_ASSIGN_OR_RETURN(job->series, ReadSeries(series, std::string(frequency), wanted.horizon,
                                                   {settings->series, settings->values}));
+  PLINTH_RETURN_IF_ERROR(CheckAnswerSize(
+      static_cast<int64_t>(job->series.items.size() * job->series.targets.size()), wanted, settings->values));
   if (const auto field = root.Find("session")) {
     PLINTH_RETURN_IF_ERROR(Continue(service, request, *field, &job->series));
   }
