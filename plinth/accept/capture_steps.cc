@@ -5,6 +5,7 @@
 #include <set>
 
 #include "plinth/accept/steps.h"
+#include "plinth/base/pattern.h"
 #include "plinth/base/text.h"
 #include "plinth/verify/band.h"
 #include "plinth/verify/comparison_line.h"
@@ -199,7 +200,7 @@ class RankJudge {
 
   void AddWaiver(const CaptureEntry& entry) {
     for (const verify::Waiver& waiver : waivers_.records) {
-      if (!verify::MatchesPattern(waiver.tensor, entry.name)) continue;
+      if (!MatchesWildcards(waiver.tensor, entry.name)) continue;
       work_.view.limits.push_back({Message::kLimitWaiver, {waiver.expires, waiver.owner, waiver.reason}});
       work_.waivers.push_back({entry.name, waiver.owner, waiver.reason, waiver.expires});
       return;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "plinth/formats/capture_plan.h"
+#include "plinth/base/pattern.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/verify/replay/given_reference.h"
 #include "plinth/verify/replay/own_reference.h"
@@ -118,7 +118,7 @@ class Replayer {
  private:
   // A module is judged where the user gave a truth for it; its operators stand for it elsewhere.
   bool Wanted(const OpUse& use) const {
-    if (!formats::MatchesPattern(options_.name, use.name)) return false;
+    if (!MatchesStars(options_.name, use.name)) return false;
     if (!options_.ops.empty() &&
         std::find(options_.ops.begin(), options_.ops.end(), use.op) == options_.ops.end()) {
       return false;
