@@ -263,6 +263,28 @@ TEST(Judge, NanOnBothSidesIsEqualAndOnOneIsNot) {
   EXPECT_THAT(alike.Judge().remarks, ElementsAre(HasSubstr("as many NaN")));
 }
 
+TEST(Judge, NanAloneIsAFailureAndInfinitiesAloneAreUnproven) {
+  const RuleSet rules = Rules();
+  const auto judge = [&](const std::vector<double>& values, std::string_view op) {
+    const Owned n = Vector(DType::kF32, values), d = Vector(DType::kF32, values);
+    const auto result = JudgeTensors(rules, {.op = op, .candidate = d.ref(), .incumbent = n.ref()});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result->verdict;
+  };
+  for (const std::string_view op : {"linear", "cast", "dropout"}) {
+    const TensorVerdict v = judge({NAN, INFINITY, NAN}, op);
+    EXPECT_EQ(v.verdict, Verdict::kFail) << op;
+    EXPECT_EQ(v.reason,
+              "rule 1: no element is finite on both sides (2 of 3 are NaN on both): nothing was compared");
+    EXPECT_EQ(v.fault_kind, "not-finite");
+  }
+  EXPECT_EQ(ToText(judge({-INFINITY, INFINITY}, "linear")), "unproven (unproven: 2, 3, 4)");
+  // Where bits are all that counts, infinities are as good as numbers.
+  EXPECT_EQ(judge({-INFINITY, INFINITY}, "cast").rules[1].state, RuleState::kHolds);
+  EXPECT_THAT(judge({NAN, 1, 2, NAN}, "linear").remarks,
+              ElementsAre(HasSubstr("2 of 4 elements are NaN in the same places on both sides")));
+}
+
 TEST(Judge, OverflowOfTheTypeIsNoFault) {
   Trial trial;
   trial.dtype = DType::kF16;
