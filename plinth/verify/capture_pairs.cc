@@ -73,15 +73,18 @@ double DriftBound(const TensorStats& a, const TensorStats& b) {
   return a.l2 == 0 ? kInfinity : most / a.l2;
 }
 
+int64_t IndependentErrors(const std::vector<int64_t>& dims) {
+  int64_t columns = 1, size = 1;
+  for (const int64_t d : dims) {
+    size *= d;
+    if (d > 1) columns = d;  // the last one that is no 1
+  }
+  return std::max<int64_t>(1, std::min(columns, size / columns));
+}
+
 double StatisticsShare(const std::vector<int64_t>& dims) {
   constexpr double kDeviations = 6;
-  double columns = 1, size = 1;
-  for (const int64_t d : dims) {
-    size *= static_cast<double>(d);
-    if (d > 1) columns = static_cast<double>(d);  // the last one that is no 1
-  }
-  const double independent = std::max(1.0, std::min(columns, size / columns));
-  return std::min(1.0, kDeviations / std::sqrt(independent));
+  return std::min(1.0, kDeviations / std::sqrt(static_cast<double>(IndependentErrors(dims))));
 }
 
 double DriftLines::LineOf(std::string_view dtype) const {

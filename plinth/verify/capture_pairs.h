@@ -32,10 +32,13 @@ std::string_view ByName(Drift::By by);  // "digest", "tensors", "statistics"
 // extremes are each at most |e|_2. Infinite where the counts of NaN or infinities differ.
 double DriftBound(const formats::TensorStats& a, const formats::TensorStats& b);
 
+// How many errors of a value are independent of each other in a free run, where what came in moves whole rows
+// or columns at once: the lesser of their counts.
+int64_t IndependentErrors(const std::vector<int64_t>& dims);
+
 // What share of a line significance begins at where statistics alone are compared. Independent errors of the
-// line's size move a mean, an l2 or a std by the line / sqrt(n); 6 of those standard deviations are allowed.
-// Rounding errors of one row or one column are no independent ones, so n is the lesser of both counts; the
-// share is at most 1.
+// line's size move a mean, an l2 or a std by the line / sqrt(n); 6 of those standard deviations are allowed,
+// n being IndependentErrors; the share is at most 1.
 double StatisticsShare(const std::vector<int64_t>& dims);
 
 // The relative L2 differences that count as rounding, by the element type of a value.

@@ -26,6 +26,12 @@ struct Part {
   std::string text;
 };
 
+// How many errors the mean of a difference is made of.
+double IndependentErrors(const TensorEvidence& e, const Difference& d) {
+  const int64_t all = std::max<int64_t>(d.finite_both, 1);
+  return static_cast<double>(e.independent > 0 ? std::min(e.independent, all) : all);
+}
+
 // The rule is broken when any part is; the part nearest to its limit speaks.
 RuleResult FromParts(int number, std::vector<Part> parts) {
   RuleResult result{.number = number, .state = RuleState::kHolds, .detail = ""};
@@ -144,7 +150,7 @@ RuleResult JudgeIncumbent(const RuleSet& rules, const TensorEvidence& e, const T
   }
   if (!e.truth_decides) return Undecided(3, "the truth is no wider than the result");
   const Difference &d = *e.truth, &n = *e.incumbent_truth;
-  const auto count = static_cast<double>(std::max<int64_t>(d.finite_both, 1));
+  const double count = IndependentErrors(e, d);
   const double m = std::max(numbers.m, RuleSet::Raised(rules.m_raises, d.finite_both, 0));
   const double floor = rules.rms_floor * numbers.u_out * d.a.rms;
   const double largest = std::max(std::abs(d.a.min), std::abs(d.a.max));
@@ -192,7 +198,7 @@ RuleResult JudgeNoise(const RuleSet& rules, const TensorEvidence& e) {
                ShortNumber(rules.noise_factor), " x ", ShortNumber(of_band), " of ", band.runs, " runs)")};
   };
   // The mean of a few runs' errors can be zero by chance; its standard error cannot.
-  const auto count = static_cast<double>(std::max<int64_t>(d.finite_both, 1));
+  const double count = IndependentErrors(e, d);
   const double standard_error = band.rmse / std::sqrt(count);
   return FromParts(
       4, {part("relative L2", d.rel_l2, band.rel_l2), part("largest difference", d.max_abs, band.max_abs),

@@ -420,6 +420,53 @@ TEST(Cap, GivenScalesAreHeldAgainstTheShape) {
             "x: 1 elements against 4 of the truth; the same number is expected");
 }
 
+// Scores behind a causal mask, whose errors a free run brings along: of the size of the scores, whatever the
+// fill is.
+TEST(Cap, WhatAMaskFilledInSaysNothingAboutTheScale) {
+  const RuleSet rules = Rules();
+  constexpr int64_t kSide = 32, kCount = 64 * kSide * kSide;
+  Random random(3);
+  for (const double fill : {-1e4, -100.0, -3.4028234663852886e38}) {
+    Owned r(DType::kF64, {64, kSide, kSide}, std::vector<double>(kCount));
+    Owned d(DType::kF32, {64, kSide, kSide}, std::vector<double>(kCount));
+    Owned open = d;
+    for (int64_t i = 0; i < kCount; ++i) {
+      const bool masked = i % kSide > i / kSide % kSide;
+      const double score = random.Normal(), error = 1e-6 * random.Normal();
+      r.Set(static_cast<size_t>(i), masked ? fill : score);
+      d.Set(static_cast<size_t>(i), masked ? fill : score + error);
+      open.Set(static_cast<size_t>(i), i == kSide - 1 ? score : masked ? fill : score + error);
+    }
+    const auto cap = CheckCap(rules, *rules.Find("E"), r.ref(), d.ref(), {});
+    EXPECT_FALSE(cap->broken) << fill << ": " << cap->detail;
+    // A single wrong element beside the fills still stands out, and so does a mask that is open.
+    d.Set(kCount - 1, 1e-3);
+    EXPECT_TRUE(CheckCap(rules, *rules.Find("E"), r.ref(), d.ref(), {})->broken) << fill;
+    EXPECT_TRUE(CheckCap(rules, *rules.Find("E"), r.ref(), open.ref(), {})->broken) << fill;
+  }
+}
+
+// An error that came in moves a whole row at once: 8 rows of 512 make 8 errors, not 4096.
+TEST(Judge, BiasCountsIndependentErrors) {
+  const RuleSet rules = Rules();
+  Random random(5);
+  Owned r(DType::kF64, {8, 512}, std::vector<double>(4096)),
+      n(DType::kF32, {8, 512}, std::vector<double>(4096));
+  Owned d = n;
+  for (size_t row = 0; row < 8; ++row) {
+    // Errors of the rows: the incumbent's cancel, the candidate's do not.
+    const double of_row = row < 6 ? 1e-6 : -1e-6, other = row % 2 == 0 ? 1e-6 : -1e-6;
+    for (size_t c = 0; c < 512; ++c) {
+      const double x = 1 + 0.001 * random.Uniform();
+      r.Set(row * 512 + c, x), d.Set(row * 512 + c, x + of_row), n.Set(row * 512 + c, x + other);
+    }
+  }
+  TensorsToJudge tensors{.class_name = "E", .candidate = d.ref(), .truth = r.ref(), .incumbent = n.ref()};
+  EXPECT_EQ(JudgeTensors(rules, tensors)->verdict.rules[2].state, RuleState::kBroken);
+  tensors.independent = 8;
+  EXPECT_EQ(JudgeTensors(rules, tensors)->verdict.rules[2].state, RuleState::kHolds);
+}
+
 TEST(Worst, NeverTheFirstNeverAMean) {
   Trial good, warned, failed;
   failed.candidate[0] = 2;
