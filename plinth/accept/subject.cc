@@ -1,6 +1,7 @@
 #include "plinth/accept/subject.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "plinth/base/clock.h"
@@ -53,20 +54,22 @@ StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFold
   return files;
 }
 
-// One repeat: a capture, or the captures of all its ranks. The digest of a capture.json covers its tensors,
-// whose digests it names and which are checked here.
+// Of each path a capture, the captures of all ranks, or those of several repeats. The digest of a
+// capture.json covers its tensors, whose digests it names and which are checked here.
 StatusOr<std::vector<std::vector<Capture>>> OpenSide(const char* side, const std::vector<std::string>& paths,
                                                      std::vector<evidence::NamedDigest>* digests) {
   std::vector<std::vector<Capture>> repeats;
   for (const std::string& path : paths) {
-    PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> ranks, formats::OpenCaptures(path));
-    for (const Capture& capture : ranks) {
+    PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> captures, formats::OpenCaptures(path));
+    std::map<int64_t, std::vector<Capture>> by_repeat;
+    for (Capture& capture : captures) {
       PLINTH_RETURN_IF_ERROR(capture.VerifyDigests());
       const std::string text = JoinPath(capture.folder(), "capture.json");
       PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(text));
       digests->push_back({StrCat(side, ": ", text), std::move(sha256), ""});
+      by_repeat[capture.info().repeat].push_back(std::move(capture));
     }
-    repeats.push_back(std::move(ranks));
+    for (auto& [repeat, ranks] : by_repeat) repeats.push_back(std::move(ranks));
   }
   return repeats;
 }

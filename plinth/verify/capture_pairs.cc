@@ -15,9 +15,9 @@ using formats::CaptureEntry;
 using formats::TensorStats;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A bit-stable reference says nothing about another machine; a band below this many units of the type is not
-// taken at its word.
-constexpr double kLeastUnits = 4;
+// Repeats of one machine do not tell what another order of summation does: sqrt(K) units for a product over K
+// terms, K = 4096 where nobody says (class G of the rule set). A band below that is not taken at its word.
+constexpr double kLeastUnits = 64;
 
 std::string Framework(const Capture& capture) {
   const formats::JsonValue* name = capture.info().producer.Find("framework");
