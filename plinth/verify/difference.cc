@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "plinth/base/digest.h"
 #include "plinth/verify/difference_kernel.h"
+#include "plinth/verify/error_sketch.h"
 
 namespace plinth::verify {
 namespace {
@@ -37,22 +34,29 @@ DifferFn* KernelFor(std::optional<Isa> wanted) {
   }
 }
 
-// One worker's counts; the table is mostly untouched pages.
+// One worker's counts.
 struct Worker {
   DifferTally tally{};
-  std::unique_ptr<uint64_t[], decltype(&std::free)> counts{nullptr, &std::free};
   std::vector<std::byte> gathered_a, gathered_b;
   bool used = false;
 
+  Worker() = default;
+  ~Worker() { Reset(); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
   void Start() {
-    counts.reset(static_cast<uint64_t*>(std::calloc(ErrorSketch::kCounts, sizeof(uint64_t))));
-    if (counts == nullptr) throw std::bad_alloc();
-    tally.sketch.counts = counts.get();
+    tally.sketch.counts = TakeSketchTable();
     tally.a.min = tally.b.min = INFINITY;
     tally.a.max = tally.b.max = -INFINITY;
     tally.first_mismatch = tally.worst = -1;
     tally.lane_least = 0;
     used = true;
+  }
+  void Reset() {
+    if (used) GiveBackSketchTable(tally.sketch);
+    tally = {};
+    used = false;
   }
 };
 
@@ -69,7 +73,12 @@ int64_t OffsetOf(const StridedRef& ref, int64_t index) {
 class Run {
  public:
   Run(const StridedRef& a, const StridedRef& b, const DifferOptions& options)
-      : a_(a), b_(b), options_(options), kernel_(KernelFor(options.isa)), count_(a.size()) {
+      : a_(a),
+        b_(b),
+        options_(options),
+        kernel_(KernelFor(options.isa)),
+        count_(a.size()),
+        workers_(options.threads == nullptr ? 1 : static_cast<size_t>(options.threads->count())) {
     piece_.element_a = ElementOf(a.tensor);
     piece_.element_b = ElementOf(b.tensor);
     piece_.unit_element = CoarserOf(piece_.element_a, piece_.element_b);
@@ -84,7 +93,6 @@ class Run {
     if (piece_.check_close) piece_.atol = options.close->atol, piece_.rtol = options.close->rtol;
     piece_.check_canary = options.canary.has_value();
     piece_.canary = options.canary.value_or(0);
-    workers_.resize(options.threads == nullptr ? 1 : static_cast<size_t>(options.threads->count()));
   }
 
   StatusOr<Difference> Go() {
@@ -146,7 +154,7 @@ class Run {
   int64_t Pieces() const { return (count_ + kPieceElements - 1) / kPieceElements; }
 
   void Restart() {
-    for (Worker& worker : workers_) worker = Worker();
+    for (Worker& worker : workers_) worker.Reset();
     sums_.assign(static_cast<size_t>(Pieces()), DifferSums{});
   }
 
@@ -346,62 +354,14 @@ void Run::Finish(Difference* out) {
   *out = std::move(d);
 }
 
-// Errors divided by max(|a|, floor): the middle of a bin, its lower edge, how many.
-struct ErrorGroup {
-  double value, at_least;
-  int64_t count;
-};
-
-// One worker's sketch, now that the floor is known. A floor of zero makes every error where a is zero
-// infinite.
-class SketchReader {
- public:
-  SketchReader(const ErrorSketch& sketch, int base, double floor, std::vector<ErrorGroup>* groups)
-      : sketch_(sketch), base_(base), floor_(floor), groups_(groups) {}
-
-  // Gives the largest relative error.
-  double Read() {
-    constexpr int64_t kTable = int64_t{ErrorSketch::kRows} * ErrorSketch::kBins;
-    const int floor_row = static_cast<int>(std::bit_cast<uint64_t>(floor_) >> 52) - base_;
-    double most = 0;
-    for (int row = 0; row < ErrorSketch::kRows; ++row) {
-      if (!sketch_.touched[row]) continue;
-      const bool below = row < floor_row;
-      Bins(sketch_.counts + (below ? kTable : 0) + row * int64_t{ErrorSketch::kBins}, ErrorSketch::kBins,
-           below ? base_ * int64_t{16} : ErrorSketch::kFirstRelative, below ? 1 / floor_ : 1);
-      most = std::max(most, below ? sketch_.most[row] / floor_ : sketch_.most_relative[row]);
-    }
-    if (!sketch_.touched[ErrorSketch::kRows]) return most;
-    Bins(sketch_.counts + 2 * kTable, ErrorSketch::kZeroBins, 0, 1 / floor_);
-    return std::max(most, sketch_.most[ErrorSketch::kRows] / floor_);
-  }
-
- private:
-  void Bins(const uint64_t* counts, int64_t bins, int64_t first, double factor) {
-    const auto edge = [](int64_t bin) {
-      return std::bit_cast<double>(static_cast<uint64_t>(std::max<int64_t>(bin, 0))
-                                   << ErrorSketch::kBinShift);
-    };
-    for (int64_t bin = 0; bin < bins; ++bin) {
-      if (counts[bin] == 0) continue;
-      const double low = edge(bin + first), high = edge(bin + first + 1);
-      groups_->push_back({(low + high) / 2 * factor, low * factor, static_cast<int64_t>(counts[bin])});
-    }
-  }
-
-  const ErrorSketch& sketch_;
-  const int base_;
-  const double floor_;
-  std::vector<ErrorGroup>* groups_;
-};
-
 void Run::Relative(Difference* out) {
   std::vector<ErrorGroup> groups;
   out->max_rel = 0;
   for (const Worker& worker : workers_) {
     if (!worker.used) continue;
-    SketchReader reader(worker.tally.sketch, piece_.sketch_base, out->floor * piece_.scale, &groups);
-    out->max_rel = std::max(out->max_rel, reader.Read());
+    const double floor = out->floor * piece_.scale;
+    out->max_rel =
+        std::max(out->max_rel, ReadSketch(worker.tally.sketch, piece_.sketch_base, floor, &groups));
   }
   std::sort(groups.begin(), groups.end(),
             [](const ErrorGroup& x, const ErrorGroup& y) { return x.value > y.value; });
@@ -432,63 +392,6 @@ Element CoarserOf(Element a, Element b) {
   const ElementInfo& y = InfoOf(b);
   if (x.floating != y.floating) return x.floating ? a : b;
   return (x.floating ? x.digits <= y.digits : x.digits >= y.digits) ? a : b;
-}
-
-StridedRef::StridedRef(const formats::ConstTensorRef& t) : tensor(t), dims(t.dims.begin(), t.dims.end()) {
-  strides.resize(dims.size());
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    strides[k] = stride;
-    stride *= dims[k];
-  }
-}
-
-int64_t StridedRef::size() const {
-  int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
-  return n;
-}
-
-bool StridedRef::dense() const {
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    if (dims[k] != 1 && strides[k] != stride) return false;
-    stride *= dims[k];
-  }
-  return true;
-}
-
-void CopyElements(const StridedRef& ref, int64_t begin, int64_t count, std::byte* out) {
-  const int64_t bytes = SizeOf(ref.tensor.dtype);
-  const auto rank = ref.dims.size();
-  std::vector<int64_t> index(rank);
-  int64_t rest = begin, at = ref.offset;
-  for (size_t k = rank; k-- > 0;) {
-    index[k] = rest % ref.dims[k];
-    rest /= ref.dims[k];
-    at += index[k] * ref.strides[k];
-  }
-  const size_t last = rank - 1;
-  while (count > 0) {
-    const int64_t run = std::min(count, ref.dims[last] - index[last]);
-    const std::byte* from = ref.tensor.data + at * bytes;
-    if (ref.strides[last] == 1) {
-      std::memcpy(out, from, static_cast<size_t>(run * bytes));
-    } else {
-      for (int64_t i = 0; i < run; ++i) {
-        std::memcpy(out + i * bytes, from + i * ref.strides[last] * bytes, static_cast<size_t>(bytes));
-      }
-    }
-    out += run * bytes;
-    count -= run;
-    index[last] += run;
-    at += run * ref.strides[last];
-    for (size_t k = last; k > 0 && index[k] == ref.dims[k]; --k) {
-      at += ref.strides[k - 1] - index[k] * ref.strides[k];
-      index[k] = 0;
-      ++index[k - 1];
-    }
-  }
 }
 
 StatusOr<Difference> Differ(const StridedRef& a, const StridedRef& b, const DifferOptions& options) {
