@@ -8,13 +8,14 @@
 #include "plinth/base/digest.h"
 #include "plinth/verify/difference_kernel.h"
 #include "plinth/verify/error_sketch.h"
+#include "plinth/verify/paired_digest.h"
 
 namespace plinth::verify {
 namespace {
 
 constexpr int64_t kPieceElements = 65536;
-constexpr int64_t kSampled = 4096;       // elements that choose which relative errors are worth recording
-constexpr double kRecordedShare = 0.02;  // of all: enough that the largest hundredth is among them
+constexpr int64_t kSampled = 8192;        // elements that choose which relative errors are worth recording
+constexpr double kRecordedShare = 0.015;  // of all: enough that the largest hundredth is among them
 constexpr double kScaleDown = 0x1p-600;
 
 DifferFn* KernelFor(std::optional<Isa> wanted) {
@@ -116,21 +117,29 @@ class Run {
   }
 
  private:
-  // The sampled relative error that 98 % stay below; 0 for small tensors: then all are recorded.
+  static constexpr int64_t kRun = 64;  // sampled elements that lie together
+
+  static void ReadRun(const StridedRef& ref, Element element, int64_t begin, double* out) {
+    if (ref.dense()) return ReadValues(element, ref.tensor.data, ref.offset + begin, kRun, out);
+    for (int64_t i = 0; i < kRun; ++i) out[i] = ValueAt(element, ref.tensor.data, OffsetOf(ref, begin + i));
+  }
+
+  // The sampled relative error that all but kRecordedShare stay below; 0 for small tensors: then all are
+  // recorded.
   double ChooseRecordAbove() const {
-    if (count_ < 4 * kSampled) return 0;
-    constexpr int64_t kRun = 64;
+    if (count_ < 2 * kSampled) return 0;
     const int64_t runs = kSampled / kRun, apart = count_ / runs;
     std::vector<double> errors;
     errors.reserve(kSampled);
     for (int64_t r = 0; r < runs; ++r) {
       // Runs begin at varying distances from a round number, so that no period of the data is met.
       const int64_t begin = r * apart + r * 7919 % (apart - kRun + 1);
-      for (int64_t i = begin; i < begin + kRun; ++i) {
-        const double a = ValueAt(piece_.element_a, a_.tensor.data, OffsetOf(a_, i));
-        const double b = ValueAt(piece_.element_b, b_.tensor.data, OffsetOf(b_, i));
-        const double d = std::abs(b - a);
-        errors.push_back(std::isfinite(d) ? (d == 0 ? 0 : d / std::abs(a)) : 0);
+      double a[kRun], b[kRun];
+      ReadRun(a_, piece_.element_a, begin, a);
+      ReadRun(b_, piece_.element_b, begin, b);
+      for (int64_t i = 0; i < kRun; ++i) {
+        const double d = std::abs(b[i] - a[i]);
+        errors.push_back(std::isfinite(d) ? (d == 0 ? 0 : d / std::abs(a[i])) : 0);
       }
     }
     const auto at =
@@ -192,6 +201,9 @@ class Run {
     Restart();
     const int64_t window = std::max<int64_t>(4, 4 * static_cast<int64_t>(workers_.size()));
     const int64_t windows = std::max<int64_t>(1, (Pieces() + window - 1) / window);
+    // Two streams on one thread, or a thread for each.
+    const bool paired = workers_.size() <= 2;
+    PairedSha256 both;
     Sha256 sha_a, sha_b;
     const auto share = [&](const formats::ConstTensorRef& t, int64_t w) {
       const int64_t each = (t.bytes + windows - 1) / windows;
@@ -200,11 +212,18 @@ class Run {
     };
     for (int64_t w = 0; w < windows; ++w) {
       const int64_t first = w * window, pieces = std::min(window, Pieces() - first);
-      For(pieces + 2, [&](int64_t i, int worker) {
+      For(pieces + (paired ? 1 : 2), [&](int64_t i, int worker) {
+        if (paired && i == 0) return both.Update(share(a_.tensor, w), share(b_.tensor, w));
+        if (paired) return OnePiece(first + i - 1, worker);
         if (i == 0) return sha_a.Update(share(a_.tensor, w));
         if (i == 1) return sha_b.Update(share(b_.tensor, w));
         OnePiece(first + i - 2, worker);
       });
+    }
+    if (paired) {
+      PLINTH_ASSIGN_OR_RETURN(auto hex, both.Hex());
+      out->sha256_a = std::move(hex[0]), out->sha256_b = std::move(hex[1]);
+      return absl::OkStatus();
     }
     PLINTH_ASSIGN_OR_RETURN(out->sha256_a, sha_a.Hex());
     PLINTH_ASSIGN_OR_RETURN(out->sha256_b, sha_b.Hex());

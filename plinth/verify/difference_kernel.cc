@@ -45,14 +45,6 @@ class NarrowBlocks {
   BlockErrors errors_;
 };
 
-// Asks for the bytes that follow some blocks later: the processor's own streams end with each page.
-PLINTH_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
-  constexpr uintptr_t kAhead = 4096;
-  const auto from = reinterpret_cast<uintptr_t>(p) + kAhead;
-  for (int64_t i = 0; i < bytes; i += 64)
-    __builtin_prefetch(reinterpret_cast<const void*>(from + static_cast<uintptr_t>(i)), 0, 3);
-}
-
 template <typename Blocks>
 void TakeBlocks(const DifferPiece& piece, const Pairing& pairing, Blocks* blocks, Accumulators* sums,
                 DifferTally* tally) {
@@ -61,8 +53,6 @@ void TakeBlocks(const DifferPiece& piece, const Pairing& pairing, Blocks* blocks
     const std::byte* a = piece.a + at * pairing.bytes_a;
     const std::byte* b = piece.b + at * pairing.bytes_b;
     const Accumulators before = *sums;
-    Prefetch(a, kDifferBlock * pairing.bytes_a);
-    Prefetch(b, kDifferBlock * pairing.bytes_b);
     if (n < kDifferBlock || !blocks->Take(a, b, piece.begin + at, sums, tally)) {
       *sums = before;
       TakeAny(piece, pairing, a, b, piece.begin + at, n, sums, tally);

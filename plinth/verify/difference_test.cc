@@ -460,7 +460,7 @@ TEST(Difference, SurvivesASampleThatMisleads) {
     a.SetBits(i, BitsNear(Element::kF32, x));
     b.SetBits(i, BitsNear(Element::kF32, x * (1 + 1e-6 * normal(random))));
   }
-  const int64_t apart = a.size() / 64;
+  const int64_t apart = a.size() / 128;
   for (int64_t run = 0; run < 10; ++run) {
     const int64_t begin = run * apart + run * 7919 % (apart - 63);
     for (int64_t i = begin; i < begin + 64; ++i) b.SetBits(i, a.Bits(i) ^ 0x00200000);
