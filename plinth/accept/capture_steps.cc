@@ -286,7 +286,7 @@ bool SameRanks(Work& work) {
       record.status = CheckStatus::kFailed;
       record.detail =
           StrCat(repeat[0].folder(), " is of ", repeat.size(), " ranks, the first capture of ", ranks);
-      work.Say(Ask::kLayers, Message::kTaskUndecided, {"ranks", record.detail});
+      work.SayWrong(Ask::kLayers, Message::kRecordFailed, {"ranks", record.detail});
       work.Add(Ask::kLayers, std::move(record));
       return false;
     }
@@ -345,7 +345,7 @@ Status CheckCaptureOperators(Work& work) {
   }
   const int64_t seen = static_cast<int64_t>(table.rows.size());
   if (!first_bad.empty()) {
-    work.Say(Ask::kOperators, Message::kOperatorsFailed, {StrCat(all.failed), StrCat(seen), first_bad});
+    work.SayWrong(Ask::kOperators, Message::kOperatorsFailed, {StrCat(all.failed), StrCat(seen), first_bad});
   }
   work.Say(Ask::kOperators, Message::kOperatorsReplayed,
            {StrCat(seen), StrCat(all.passed), StrCat(all.failed), StrCat(all.unproven)});
@@ -369,12 +369,9 @@ Status CheckCaptureLayers(Work& work) {
     unproven.insert(judge.unproven.begin(), judge.unproven.end());
     if (!judge.first_bad.empty() && work.view.first_drift.empty()) {
       work.view.first_drift = judge.first_bad;
-      work.Say(Ask::kLayers, Message::kCapturesDrift,
-               {judge.first_bad, Short(judge.first_error), judge.first_reason});
+      work.SayWrong(Ask::kLayers, Message::kCapturesDrift,
+                    {judge.first_bad, Short(judge.first_error), judge.first_reason});
     }
-  }
-  if (open > 0 && work.at(Ask::kLayers).answer == AcceptanceView::Answer::kYes) {
-    work.at(Ask::kLayers).answer = AcceptanceView::Answer::kUnproven;
   }
   if (passed + warned + failed + open == 0) {
     Record record;

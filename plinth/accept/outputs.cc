@@ -8,6 +8,7 @@
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
 #include "plinth/base/version.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/report/acceptance_page.h"
 #include "plinth/report/ctrf.h"
 #include "plinth/report/junit.h"
@@ -42,6 +43,9 @@ void AddLimits(Work& work) {
     limits.push_back({Message::kLimitNoCases, {}});
   if (work.subject->incumbent.empty()) limits.push_back({Message::kLimitNoIncumbent, {}});
   if (recipe.repeats < 59) limits.push_back({Message::kLimitRepeats, {StrCat(recipe.repeats)}});
+  const auto resumed =
+      std::count_if(work.records.begin(), work.records.end(), [](const Record& r) { return r.resumed; });
+  if (resumed > 0) limits.push_back({Message::kLimitResumed, {StrCat(resumed)}});
   if (work.view.self_attested) limits.push_back({Message::kLimitSelfAttested, {}});
 }
 
@@ -111,6 +115,8 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   unit.environment_json = subject.environment_json;
   unit.performance_json = work.performance_json;
   unit.repeats = work.recipe->repeats;
+  unit.asked = work.asked;
+  unit.run = work.journal->run();
   unit.waivers = work.waivers;
   for (const Phrase& limit : work.view.limits) unit.limits.push_back(English(limit));
   unit.reproduce = options.command;
@@ -135,6 +141,7 @@ CheckRun TestRun(const Work& work, int64_t start_ms, int64_t stop_ms) {
     result.status = static_cast<CheckStatus>(r.status);
     result.message = r.detail;
     result.reproduce = r.reproduce;
+    result.seconds = r.seconds;
     run.results.push_back(std::move(result));
   }
   return run;
@@ -152,6 +159,33 @@ void AddCaptures(const std::string& folder, std::vector<evidence::EvidenceFile>*
   for (const std::string& path : paths) {
     files->push_back({StrCat("captures/", path.substr(folder.size() + 1)), "", path});
   }
+}
+
+// An earlier failure as the reader should see it.
+Phrase Standing(const evidence::StandingFailure& failure, const evidence::Unit& unit) {
+  const auto lacking = evidence::Lacking(failure.asked, unit.asked);
+  if (lacking.empty()) return {Message::kStandingOpen, {failure.finished, failure.text, failure.reproduce}};
+  return {Message::kStandingFailure,
+          {failure.finished, failure.text, Join(lacking, "; "), failure.reproduce}};
+}
+
+// Everything beside the statement, once it is known which earlier failures stand.
+StatusOr<std::vector<evidence::EvidenceFile>> MakeFiles(Work& work, const AcceptOptions& options,
+                                                        const RunTimes& times, const evidence::Unit& unit) {
+  AcceptanceView& view = work.view;
+  view.verdict = static_cast<AcceptanceView::Verdict>(evidence::VerdictOf(unit));
+  for (const evidence::StandingFailure& failure : unit.standing)
+    view.standing.push_back(Standing(failure, unit));
+  std::vector<evidence::EvidenceFile> files;
+  std::string records;
+  for (const Record& r : work.records) StrAppend(&records, ToJson(r), "\n");
+  files.push_back({std::string(evidence::kRecordsFile), std::move(records), ""});
+  files.push_back({"report.html", AcceptancePage(view, options.language), ""});
+  const CheckRun run = TestRun(work, times.started / kNanosecondsPerMs, times.finished / kNanosecondsPerMs);
+  files.push_back({"junit.xml", JunitXml(run), ""});
+  files.push_back({"ctrf.json", CtrfJson(run), ""});
+  if (options.captures) AddCaptures(work.folder, &files);
+  return files;
 }
 
 }  // namespace
@@ -172,17 +206,7 @@ StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions
   AddIdentityTable(work);
   AddLimits(work);
   PLINTH_ASSIGN_OR_RETURN(const evidence::Unit unit, MakeUnit(work, options, started, finished));
-  view.verdict = static_cast<AcceptanceView::Verdict>(evidence::VerdictOf(unit.checklist));
-
-  std::vector<evidence::EvidenceFile> files;
-  std::string records;
-  for (const Record& r : work.records) StrAppend(&records, ToJson(r), "\n");
-  files.push_back({std::string(evidence::kRecordsFile), std::move(records), ""});
-  files.push_back({"report.html", AcceptancePage(view, options.language), ""});
-  const CheckRun run = TestRun(work, times.started / kNanosecondsPerMs, times.finished / kNanosecondsPerMs);
-  files.push_back({"junit.xml", JunitXml(run), ""});
-  files.push_back({"ctrf.json", CtrfJson(run), ""});
-  if (options.captures) AddCaptures(work.folder, &files);
+  const auto files = [&](const evidence::Unit& whole) { return MakeFiles(work, options, times, whole); };
   return evidence::WriteEvidence(options.evidence, unit, files, key);
 }
 

@@ -54,6 +54,21 @@ StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFold
   return files;
 }
 
+// The same bytes again, wherever they lie, are no other run. `digests`: of the captures before this one.
+Status CheckNew(const char* side, const std::string& path, const std::string& sha256,
+                const std::vector<evidence::NamedDigest>& digests) {
+  for (const evidence::NamedDigest& known : digests) {
+    if (known.sha256 != sha256) continue;
+    const bool same_side = known.name.starts_with(StrCat(side, ": "));
+    return absl::InvalidArgumentError(
+        StrCat(path, ": is the same capture as ", known.name.substr(known.name.find(' ') + 1), " of [",
+               known.name.substr(0, known.name.find(':')), "] (sha256 ", sha256.substr(0, 12), "...); ",
+               same_side ? "repeats are runs of their own, each recorded once"
+                         : "a capture held against itself shows nothing: one of each side is expected"));
+  }
+  return absl::OkStatus();
+}
+
 // Of each path a capture, the captures of all ranks, or those of several repeats. The digest of a
 // capture.json covers its tensors, whose digests it names and which are checked here.
 StatusOr<std::vector<std::vector<Capture>>> OpenSide(const char* side, const std::vector<std::string>& paths,
@@ -66,6 +81,7 @@ StatusOr<std::vector<std::vector<Capture>>> OpenSide(const char* side, const std
       PLINTH_RETURN_IF_ERROR(capture.VerifyDigests());
       const std::string text = JoinPath(capture.folder(), "capture.json");
       PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(text));
+      PLINTH_RETURN_IF_ERROR(CheckNew(side, text, sha256, *digests));
       digests->push_back({StrCat(side, ": ", text), std::move(sha256), ""});
       by_repeat[capture.info().repeat].push_back(std::move(capture));
     }
