@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/commit.h"
 #include "plinth/accept/acceptance.h"
 #include "plinth/accept/history.h"
 #include "plinth/base/files.h"
@@ -152,6 +153,7 @@ StatusOr<int> RunAccept(const AcceptOptionsOfUser& o) {
   options.evidence = EvidenceRoot(o.evidence, options.recipe.model);
   options.key = o.key;
   options.program = ProgramAsCalled();
+  options.commit = Commit();
   options.command = CommandOf(o, options.recipe);
   options.captures = o.captures;
   options.interrupted = Interrupted;

@@ -323,7 +323,7 @@ Status CheckCaptureOperators(Work& work) {
     record.reproduce = row.reproduce;
     if (row.status == CheckStatus::kFailed || row.status == CheckStatus::kMissing) {
       table.marked.push_back(static_cast<int>(table.rows.size()));
-      if (first_bad.empty()) first_bad = verify::ToText(row);
+      if (first_bad.empty()) first_bad = OneLine(row);
     }
     table.rows.push_back(
         {row.case_name, row.op, std::string(verify::StatusName(row.status)), Short(100 * row.worst_share)});

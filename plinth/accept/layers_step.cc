@@ -213,7 +213,7 @@ Status CheckCases(Work& work) {
   options.interrupted = work.interrupted;
   std::string first_bad;
   const auto sink = [&](const verify::CheckRow& row) {
-    if (row.status == CheckStatus::kFailed && first_bad.empty()) first_bad = verify::ToText(row);
+    if (row.status == CheckStatus::kFailed && first_bad.empty()) first_bad = OneLine(row);
     Record record;
     record.name = StrCat("golden ", row.case_name, " ", row.output, " ", row.mode);
     record.status = row.status;

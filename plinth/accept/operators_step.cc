@@ -102,7 +102,7 @@ StatusOr<Outcome> Check(Work& work, const std::string& op) {
     // The first of the worst.
     if (outcome.bad++ > 0 && Weight(row.status) <= Weight(outcome.status)) return;
     outcome.status = row.status;
-    outcome.first_bad = verify::ToText(row);
+    outcome.first_bad = OneLine(row);
     outcome.reproduce = row.reproduce;
   };
   PLINTH_RETURN_IF_ERROR(verify::VerifyOps(*work.context, options, sink).status());

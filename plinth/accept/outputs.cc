@@ -111,6 +111,7 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   unit.reference.insert(unit.reference.end(), subject.captures.begin(), subject.captures.end());
   unit.rules_sha256 = subject.rules.digest();
   unit.tool.version = kVersion;
+  unit.tool.commit = options.commit;
   unit.tool.binary_sha256 = ProgramDigest(subject.environment);
   unit.environment_json = subject.environment_json;
   unit.performance_json = work.performance_json;
@@ -131,7 +132,8 @@ CheckRun TestRun(const Work& work, int64_t start_ms, int64_t stop_ms) {
   CheckRun run;
   run.name = StrCat("plinth accept ", work.subject->model_name);
   run.version = kVersion;
-  run.run_id = work.subject->identity_digest;
+  run.run_id = work.journal->run();
+  run.subject = work.subject->identity_digest;
   run.start_ms = start_ms;
   run.stop_ms = stop_ms;
   for (const Record& r : work.records) {
@@ -196,6 +198,7 @@ StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions
   view.model = work.subject->model_name;
   view.identity = work.subject->identity_digest;
   view.version = kVersion;
+  view.commit = options.commit;
   const std::string started = evidence::Rfc3339(times.started), finished = evidence::Rfc3339(times.finished);
   view.created = finished;
   view.signer = key.public_key().keyid();

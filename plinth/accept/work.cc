@@ -120,6 +120,15 @@ void AddRequirement(Work& work, Ask ask, const verify::RequirementResult& result
   if (held) work.at(ask).answer = before;
 }
 
+std::string OneLine(const verify::CheckRow& row) {
+  std::vector<std::string> words;
+  for (const std::string& word : {row.op, row.case_name, row.output, row.dtype}) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return StrCat(Join(words, " "), ": ",
+                row.detail.empty() ? std::string(verify::StatusName(row.status)) : row.detail);
+}
+
 std::string Short(double value) {
   if (!std::isfinite(value)) return "-";
   const bool plain = std::abs(value) >= 1000 && std::abs(value) < 1e7;

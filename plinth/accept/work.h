@@ -88,6 +88,10 @@ struct Work {
 // task's.
 void AddRequirement(Work& work, Ask ask, const verify::RequirementResult& result, const std::string& tensor);
 
+// "softmax n17 y0 f32: 3 of 17 elements are outside": a checked output and what is wrong with it, on one
+// line.
+std::string OneLine(const verify::CheckRow& row);
+
 // "0.00123", "1.5e-07", "1820": three significant digits, whole numbers from a thousand on; "-" for what is
 // not finite.
 std::string Short(double value);

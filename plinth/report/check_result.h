@@ -42,7 +42,8 @@ struct CheckResult {
 struct CheckRun {
   std::string name;      // "plinth accept plinth-ts-0"
   std::string version;   // of Plinth
-  std::string run_id;    // the same for all reports of one run; may be empty
+  std::string run_id;    // 32 hex digits, random, the same for all reports of one run; may be empty
+  std::string subject;   // what was checked, by digest; may be empty
   int64_t start_ms = 0;  // milliseconds since 1970
   int64_t stop_ms = 0;
   std::vector<CheckResult> results;

@@ -1,19 +1,14 @@
 #include "plinth/report/sentences.h"
 
-#include <array>
 #include <vector>
+
+#include "plinth/report/sentences_table.h"
 
 namespace plinth {
 namespace {
 
-// {0}, {1} stand for names and numbers; in English they appear in this order.
-struct Shape {
-  std::string_view english, chinese;
-};
-
-constexpr Shape kShapes[] = {
-#include "plinth/report/sentences.inc"
-};
+// Longer ones are no sentences of ours.
+constexpr size_t kLongest = 4096;
 
 // The pieces between the placeholders of an English shape: one more than there are placeholders.
 std::vector<std::string_view> Pieces(std::string_view english) {
@@ -39,7 +34,11 @@ bool Matches(std::string_view text, std::string_view english, std::vector<std::s
     if (last && (text.size() < pieces[i].size() || !text.ends_with(pieces[i]))) return false;
     const size_t at = last ? text.size() - pieces[i].size() : text.find(pieces[i]);
     if (at == std::string_view::npos || at == 0) return false;
-    values->emplace_back(text.substr(0, at));
+    // What comes first is a name or a number, not a sentence before this one.
+    const std::string_view value = text.substr(0, at);
+    const bool joined = value.find(": ") != value.npos || value.find("; ") != value.npos;
+    if (i == 1 && pieces.front().empty() && joined) return false;
+    values->emplace_back(value);
     text.remove_prefix(at + pieces[i].size());
   }
   return text.empty();
@@ -63,14 +62,20 @@ std::string Fill(std::string_view chinese, const std::vector<std::string>& value
 }  // namespace
 
 std::string Said(Language language, std::string_view sentence) {
-  if (language != Language::kChinese) return std::string(sentence);
+  if (language != Language::kChinese || sentence.size() > kLongest) return std::string(sentence);
   std::vector<std::string> values;
-  for (const Shape& shape : kShapes) {
+  for (const SentenceShape& shape : kSentences) {
     if (Matches(sentence, shape.english, &values)) return Fill(shape.chinese, values);
   }
-  const size_t cut = sentence.find("; ");
-  if (cut == std::string_view::npos) return std::string(sentence);
-  return Said(language, sentence.substr(0, cut)) + "；" + Said(language, sentence.substr(cut + 2));
+  const size_t part = sentence.find("; "), colon = sentence.find(": ");
+  // "NAME: what is wrong; and what more".
+  if (colon < part) {
+    const std::string_view rest = sentence.substr(colon + 2);
+    const std::string said = Said(language, rest);
+    if (said != rest) return std::string(sentence.substr(0, colon)) + "：" + said;
+  }
+  if (part == std::string_view::npos) return std::string(sentence);
+  return Said(language, sentence.substr(0, part)) + "；" + Said(language, sentence.substr(part + 2));
 }
 
 }  // namespace plinth

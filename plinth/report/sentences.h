@@ -9,8 +9,9 @@
 
 namespace plinth {
 
-// The sentence in that language where one of the table has its shape, else as it stands. Parts between "; "
-// are looked up by themselves where the whole is not known. Names and numbers stay.
+// The sentence in that language where one of the table has its shape, else as it stands. Parts between "; ",
+// and what follows "NAME: ", are looked up by themselves where the whole is not known. Names and numbers
+// stay.
 std::string Said(Language language, std::string_view sentence);
 
 }  // namespace plinth
