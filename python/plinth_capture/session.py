@@ -149,6 +149,7 @@ class Capture:
         if self._recorder is not None:
             raise CaptureError("a Capture serves one block; make another one")
         substitutes = Substitutes(self._plan, self.rank)
+        substitutes.check("model", self._model_digest, "another model")
         selection = Selection(self._plan, self._level, self._full, self._statistics)
         self._writer = CaptureWriter(self.folder, *self._sizes, digest=self._digest)
         self._recorder = Recorder(self._writer, selection, substitutes, self._steps == "forward", self._last_bits)
@@ -276,6 +277,11 @@ class Capture:
         self._precision = torch_state.precision_of(self._model)
         if self._inputs_digest is None:
             self._inputs_digest = digest_of_inputs(list(args) + [kwargs[k] for k in sorted(kwargs)], coarse=False)
+        assert self._recorder is not None
+        try:
+            self._recorder.substitutes.check("inputs", self._inputs_digest, "other inputs")
+        except CaptureError as error:
+            self._recorder.error = error  # the run goes on; the end of the block raises it
 
     def _say(self, text: str) -> None:
         assert self._recorder is not None
