@@ -124,21 +124,24 @@ std::string ToText(const accept::AcceptResult& r, Language language, const std::
                                   Message::kAnswerUnproven};
   constexpr Message kVerdicts[] = {Message::kVerdictPass, Message::kVerdictWarn, Message::kVerdictFail};
   const auto say = [&](Message message) { return std::string(Text(language, message)); };
+  const bool chinese = language == Language::kChinese;
+  const char* const colon = chinese ? "：" : ": ";
   std::string out;
   for (const AcceptanceView::Question& q : r.view.questions) {
     StrAppend(&out, say(q.question), "  ", say(kAnswers[static_cast<size_t>(q.answer)]), "\n");
     for (const Phrase& p : q.reasons) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");
   }
-  StrAppend(&out, "\n", say(Message::kKnownLimits), ":\n");
+  StrAppend(&out, "\n", say(Message::kKnownLimits), chinese ? "：\n" : ":\n");
   for (const Phrase& p : r.view.limits) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");
-  StrAppend(&out, "\n", say(Message::kEvidence), ": ", r.written.newest, "\n    ",
+  StrAppend(&out, "\n", say(Message::kEvidence), colon, r.written.newest, "\n    ",
             JoinPath(r.written.newest, "report.html"), "\n    ", ProgramAsCalled(), " evidence verify ",
             verify::ShellQuoted(r.written.newest), "\n    ", ProgramAsCalled(), " accept history --evidence ",
-            verify::ShellQuoted(root), "\n\n", Shown(r.view.model), ": ",
-            say(kVerdicts[static_cast<size_t>(r.verdict)]), ". ", say(MeaningOf(r.view)), "\n");
+            verify::ShellQuoted(root), "\n\n", Shown(r.view.model), colon,
+            say(kVerdicts[static_cast<size_t>(r.verdict)]), chinese ? "。" : ". ", say(MeaningOf(r.view)),
+            "\n");
   for (const AcceptanceView::Question& q : r.view.questions) {
     if (!q.why.has_value()) continue;
-    StrAppend(&out, "    ", say(q.question), " ", say(Message::kAnswerNo), ": ",
+    StrAppend(&out, "    ", say(q.question), " ", say(Message::kAnswerNo), colon,
               Shown(Text(language, *q.why)), "\n");
   }
   for (const Phrase& p : r.view.standing) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");

@@ -27,7 +27,7 @@ struct Outcome {
 
 // Which status tells more about an operator whose checks came to several.
 int Weight(CheckStatus status) {
-  switch (OutcomeOf(static_cast<plinth::CheckStatus>(status))) {
+  switch (OutcomeOf(status)) {
     case CheckOutcome::kFailed:
       return 3;
     case CheckOutcome::kSkipped:

@@ -82,11 +82,16 @@ void Work::Settle() {
       question.answer = Answer::kUnproven;
       Say(ask, Message::kPartsUnproven, {StrCat(open)});
     }
+    const auto left = std::find_if(records.begin(), records.end(), [&](const Record& r) {
+      return r.question == question.id && r.status == CheckStatus::kUnproven && !r.aside;
+    });
+    if (question.answer == Answer::kUnproven && question.reasons.empty() && left != records.end()) {
+      Say(ask, Message::kTaskUndecided, {left->name, left->detail});
+    }
     if (question.answer != Answer::kNo || question.why.has_value()) continue;
     // No step put it into a sentence of its own: the first record that failed does.
     const auto bad = std::find_if(records.begin(), records.end(), [&](const Record& r) {
-      return r.question == question.id &&
-             OutcomeOf(static_cast<plinth::CheckStatus>(r.status)) == CheckOutcome::kFailed;
+      return r.question == question.id && OutcomeOf(r.status) == CheckOutcome::kFailed;
     });
     if (bad != records.end()) SayWrong(ask, Message::kRecordFailed, {bad->name, bad->detail});
   }

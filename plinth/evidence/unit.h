@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "plinth/base/check_status.h"
 #include "plinth/base/status.h"
 #include "plinth/plan/identity.h"
 
@@ -124,8 +125,7 @@ Verdict VerdictOf(const std::array<ChecklistItem, 7>& checklist);
 Verdict VerdictOf(const Unit& unit);
 
 // How the lines of records.jsonl are counted: status -> lines, in the order of kRecordStatuses.
-inline constexpr std::array<std::string_view, 9> kRecordStatuses = {
-    "passed", "warned", "failed", "unimplemented", "refused", "mistrusted", "unproven", "missing", "extra"};
+inline constexpr auto& kRecordStatuses = kCheckStatusNames;
 struct RecordCounts {
   int64_t total = 0;
   std::array<int64_t, 9> by_status{};

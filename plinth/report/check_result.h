@@ -6,21 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace plinth {
+#include "plinth/base/check_status.h"
 
-// The one list of statuses that everything Plinth checks ends in.
-enum class CheckStatus : uint8_t {
-  kPassed,
-  kWarned,
-  kFailed,
-  kUnimplemented,
-  kRefused,
-  kMistrusted,
-  kUnproven,
-  kMissing,
-  kExtra
-};
-std::string_view CheckStatusName(CheckStatus status);  // "passed", "warned", ...
+namespace plinth {
 
 // How tools with fewer words take a status: unimplemented and missing count as failed, and so does what was
 // mistrusted (its limits were never checked); refused as documented, unproven and extra are skipped: nothing

@@ -118,7 +118,7 @@ constexpr std::array<MessageRow, kRows> kTable = {{
      "{0} facts on record, no contradiction among their sources", "已记录 {0} 项事实，来源之间无矛盾"},
     {Message::kEnvironmentFinding, "environment_finding", "{0}; {1}", "{0}（处理办法：{1}）"},
     {Message::kInputsFixed, "inputs_fixed", "{0} windows from {1}, horizon {2}, season {3}; digest {4}",
-     "{1} 的 {0} 个窗口，预测步长 {2}，季节长度 {3}；摘要值 {4}"},
+     "{0} 个窗口，取自 {1}，预测步长 {2}，季节长度 {3}；摘要值 {4}"},
     {Message::kInputsCaptures, "inputs_captures", "{0} captures with the same digest of inputs {1}",
      "{0} 份捕获的输入摘要值相同：{1}"},
     {Message::kInputsUnknown, "inputs_unknown", "the captures do not say on which inputs they were made",

@@ -28,6 +28,28 @@ TEST(Sentences, PartsAreLookedUpByThemselves) {
             "softmax n17 y0 f32：17 个元素中有 3 个超限；元素 2 偏差 1，限值 0.1，应为 4");
 }
 
+// What a statement carries on of an earlier page.
+TEST(Sentences, ThoseOfThePageAreKnownToo) {
+  EXPECT_EQ(
+      Chinese("layers: 11 of 90 checks failed; the first: normal.h60 quantiles f32: 471 of 540 elements are "
+              "outside; element 322 is off by 1 with limit 2, expected 20"),
+      "layers：90 项检查中有 11 项未通过；第一项：normal.h60 quantiles f32：540 个元素中有 471 个超限；元素 "
+      "322 "
+      "偏差 1，限值 2，应为 20");
+  EXPECT_EQ(Chinese("3 windows from d.csv, horizon 24, season 48; digest ab"),
+            "3 个窗口，取自 d.csv，预测步长 24，季节长度 48；摘要值 ab");
+}
+
+TEST(Sentences, PartsAreNotCutInParentheses) {
+  EXPECT_EQ(
+      Chinese(
+          "rms_norm norm y0 f32: no truth (input 0 (x) was not recorded; capture the operator's inputs in "
+          "full); differs from the incumbent on the same inputs: relative L2 0.689, limit 1e-05"),
+      "rms_norm norm y0 f32：没有真值（输入 "
+      "0（x）未记录；请完整捕获该算子的输入）；在相同输入上与原平台不同："
+      "相对 L2 0.689，限值 1e-05");
+}
+
 // The whole sentence is looked for before its parts.
 TEST(Sentences, LongSentencesHoldSemicolons) {
   EXPECT_EQ(Chinese("run it by hand; what it would have told is left out"),
