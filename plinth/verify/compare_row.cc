@@ -32,23 +32,6 @@ Status CheckDigests(const Pair& pair, const Difference& d) {
 
 }  // namespace
 
-bool DenseTensor::Take(const StridedRef& view, int64_t most) {
-  dims = view.dims;
-  ref = view.tensor;
-  ref.dims = dims;
-  const int64_t size = SizeOf(view.tensor.dtype);
-  ref.bytes = view.size() * size;
-  if (view.dense()) {
-    ref.data = view.tensor.data + view.offset * size;
-    return true;
-  }
-  if (ref.bytes > most) return false;
-  bytes.resize(static_cast<size_t>(ref.bytes));
-  CopyElements(view, 0, view.size(), bytes.data());
-  ref.data = bytes.data();
-  return true;
-}
-
 bool TakeShare(const Pair& pair, const StridedRef& b, StridedRef* a, CompareRow* row) {
   if (pair.concatenated < 0) return true;
   const auto k = static_cast<size_t>(pair.concatenated);
@@ -62,14 +45,16 @@ bool TakeShare(const Pair& pair, const StridedRef& b, StridedRef* a, CompareRow*
   return true;
 }
 
-void Explain(const Pair& pair, const StridedRef& a, const StridedRef& b, double limit, CompareRow* row) {
+Status Explain(const Pair& pair, const StridedRef& a, const StridedRef& b, double limit, CompareRow* row) {
   DenseTensor dense_a, dense_b;
-  if (!dense_a.Take(a) || !dense_b.Take(b)) return;
+  PLINTH_RETURN_IF_ERROR(dense_a.Take(a));
+  PLINTH_RETURN_IF_ERROR(dense_b.Take(b));
   DiagnosisHints hints = {.limit = limit};
   if (pair.before != nullptr) hints.earlier.push_back(*pair.before->tensor);
-  row->findings = Diagnose(dense_a.ref, dense_b.ref, row->difference, hints);
-  row->reference_grid = GridOf(dense_a.ref);
-  row->candidate_grid = GridOf(dense_b.ref);
+  row->findings = Diagnose(dense_a.ref(), dense_b.ref(), row->difference, hints);
+  row->reference_grid = GridOf(dense_a.ref());
+  row->candidate_grid = GridOf(dense_b.ref());
+  return absl::OkStatus();
 }
 
 void RowComparer::Describe(const Pair& pair, CompareRow* row) const {
@@ -163,13 +148,13 @@ Status RowComparer::JudgeLine(const Pair& pair, const StridedRef& a, const Strid
                           LineFor(options_.class_name, d.unit_element, options_.k));
   row->limit = line.rel_l2.value_or(-1);
   row->level = LevelOfError(d.rel_l2);
-  DenseTensor dense_a, dense_b;
-  const auto dense = [&] { return dense_a.Take(a) && dense_b.Take(b); };
   std::optional<ErrorPlaces> places;
   const bool shapes_agree = a.dims == b.dims;
-  if (line.rel_l2.has_value() && *line.rel_l2 > 0 && shapes_agree && MayHavePlaces(d, *line.rel_l2) &&
-      dense()) {
-    places = PlacesOf(dense_a.ref, dense_b.ref, d, *line.rel_l2);
+  if (line.rel_l2.has_value() && *line.rel_l2 > 0 && shapes_agree && MayHavePlaces(d, *line.rel_l2)) {
+    DenseTensor dense_a, dense_b;
+    PLINTH_RETURN_IF_ERROR(dense_a.Take(a));
+    PLINTH_RETURN_IF_ERROR(dense_b.Take(b));
+    places = PlacesOf(dense_a.ref(), dense_b.ref(), d, *line.rel_l2);
   }
   LineVerdict verdict = JudgeByLine(d, places.has_value() ? &*places : nullptr, line);
   if (!shapes_agree) {
@@ -187,8 +172,8 @@ Status RowComparer::JudgeLine(const Pair& pair, const StridedRef& a, const Strid
   row->reasons = std::move(verdict.broken);
   row->reasons.insert(row->reasons.end(), verdict.warned.begin(), verdict.warned.end());
   if (!verdict.unproven.empty()) row->reasons.push_back(verdict.unproven);
-  if (row->status == CheckStatus::kFailed) Explain(pair, a, b, line.rel_l2.value_or(0), row);
-  return absl::OkStatus();
+  if (row->status != CheckStatus::kFailed) return absl::OkStatus();
+  return Explain(pair, a, b, line.rel_l2.value_or(0), row);
 }
 
 Status RowComparer::AgainstTruth(const Pair& pair, const StridedRef& a, const StridedRef& b, Threads* threads,

@@ -1,7 +1,6 @@
 // Measures and judges one pair of tensors: a row of `plinth compare`.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,20 +8,9 @@
 
 #include "plinth/verify/compare_files.h"
 #include "plinth/verify/compare_pairs.h"
+#include "plinth/verify/dense_tensor.h"
 
 namespace plinth::verify {
-
-// A view as a tensor of its own shape, for the looks that need one: the same bytes where they lie densely,
-// else a copy.
-struct DenseTensor {
-  std::vector<std::byte> bytes;
-  std::vector<int64_t> dims;
-  formats::ConstTensorRef ref;
-
-  // Gives false, having copied nothing, where the copy would have more than `most` bytes.
-  bool Take(const StridedRef& view, int64_t most = kMostCopied);
-  static constexpr int64_t kMostCopied = 64 << 20;  // for a second look
-};
 
 class RowComparer {
  public:
@@ -52,7 +40,7 @@ class RowComparer {
   std::string RanksDiffer(const Pair& pair, std::string_view op) const;
   Status JudgeByRules(const Pair& pair, const StridedRef& a, const StridedRef& b, Threads* threads,
                       CompareRow* row) const;
-  void TakeVerdict(const Pair& pair, const StridedRef& a, const StridedRef& b, CompareRow* row) const;
+  Status TakeVerdict(const Pair& pair, const StridedRef& a, const StridedRef& b, CompareRow* row) const;
 
   const Context& context_;
   const CompareOptions& options_;
@@ -64,8 +52,8 @@ class RowComparer {
 // beyond.
 bool TakeShare(const Pair& pair, const StridedRef& b, StridedRef* a, CompareRow* row);
 
-// Findings and grids of a row that failed.
-void Explain(const Pair& pair, const StridedRef& a, const StridedRef& b, double limit, CompareRow* row);
+// Findings and grids of a row that failed. Errors: as DenseTensor::Take.
+Status Explain(const Pair& pair, const StridedRef& a, const StridedRef& b, double limit, CompareRow* row);
 
 // Where a side has statistics alone: these can show that something is wrong, not that it is right.
 void CompareStatistics(const Pair& pair, CompareRow* row);

@@ -1,15 +1,7 @@
 // A row of `plinth compare` by the acceptance's rules.
-#include <limits>
-
 #include "plinth/verify/compare_row.h"
 
 namespace plinth::verify {
-namespace {
-
-constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
-
-}  // namespace
-
 void RowComparer::JudgeBroken(std::string_view kind, CompareRow* row) const {
   if (rules_ == nullptr) return;
   row->judged = rules_->Broken(row->reasons.front(), kind);
@@ -33,8 +25,8 @@ Status RowComparer::Beside(const Pair& pair, const SourceTensor* t, const Stride
   CompareRow unused;
   // One that is of ranks itself has the candidate's shape already; one that does not fit is found below.
   if (view.dims != b.dims) static_cast<void>(TakeShare(pair, b, &view, &unused));
-  copy->Take(view, kAnySize);
-  *out = copy->ref;
+  PLINTH_RETURN_IF_ERROR(copy->Take(view));
+  *out = copy->ref();
   return absl::OkStatus();
 }
 
@@ -62,30 +54,30 @@ Status RowComparer::JudgeByRules(const Pair& pair, const StridedRef& a, const St
   t.class_name = options_.class_name;
   t.canary = options_.canary;
   t.threads = threads;
-  d.Take(b, kAnySize);
-  reference.Take(a, kAnySize);
-  t.candidate = d.ref;
+  PLINTH_RETURN_IF_ERROR(d.Take(b));
+  PLINTH_RETURN_IF_ERROR(reference.Take(a));
+  t.candidate = d.ref();
   if (sides_.reference_is_truth) {
-    t.truth = reference.ref;
+    t.truth = reference.ref();
   } else {
     PLINTH_RETURN_IF_ERROR(Beside(pair, pair.truth, b, &first, &t.truth));
-    if (sides_.incumbent == nullptr) t.incumbent = reference.ref;
+    if (sides_.incumbent == nullptr) t.incumbent = reference.ref();
   }
   PLINTH_RETURN_IF_ERROR(Beside(pair, pair.incumbent, b, &second, &t.incumbent));
   // Of a rank's part of a tensor, a band of the whole says nothing.
   if (pair.concatenated < 0) t.band = rules_->Band(row->rank, pair.a->name + pair.a->suffix);
   t.structure = RanksDiffer(pair, t.op);
   if (!t.structure.empty()) t.structure_kind = "ranks";
-  question.required = t.incumbent.has_value() ? *t.incumbent : reference.ref;
+  question.required = t.incumbent.has_value() ? *t.incumbent : reference.ref();
   PLINTH_ASSIGN_OR_RETURN(row->judged, rules_->Judge(question));
-  TakeVerdict(pair, a, b, row);
+  PLINTH_RETURN_IF_ERROR(TakeVerdict(pair, a, b, row));
   Mistrust(row);
   return absl::OkStatus();
 }
 
 // The line that was asked first counts only where the rules could decide nothing about numbers.
-void RowComparer::TakeVerdict(const Pair& pair, const StridedRef& a, const StridedRef& b,
-                              CompareRow* row) const {
+Status RowComparer::TakeVerdict(const Pair& pair, const StridedRef& a, const StridedRef& b,
+                                CompareRow* row) const {
   TensorVerdict& v = row->judged->verdict;
   if (row->judged->word() == "unproven") {
     if (row->status == CheckStatus::kFailed) {
@@ -93,11 +85,11 @@ void RowComparer::TakeVerdict(const Pair& pair, const StridedRef& a, const Strid
       v.reason = StrCat("rules 2 to 4 are undecided and the line without truth and bands is broken: ",
                         row->reasons.front());
       row->reasons.front() = v.reason;
-      return;
+      return absl::OkStatus();
     }
     row->status = CheckStatus::kUnproven;
     row->reasons = {v.reason};
-    return;
+    return absl::OkStatus();
   }
   const bool explained = row->status == CheckStatus::kFailed;
   row->status = v.verdict == Verdict::kPass   ? CheckStatus::kPassed
@@ -108,7 +100,8 @@ void RowComparer::TakeVerdict(const Pair& pair, const StridedRef& a, const Strid
   row->reasons.clear();
   if (v.verdict != Verdict::kPass) row->reasons = {v.reason};
   if (v.verdict == Verdict::kPass) row->findings.clear();
-  if (v.verdict == Verdict::kFail && !explained) Explain(pair, a, b, std::max(line, 0.0), row);
+  if (v.verdict != Verdict::kFail || explained) return absl::OkStatus();
+  return Explain(pair, a, b, std::max(line, 0.0), row);
 }
 
 }  // namespace plinth::verify
