@@ -145,7 +145,11 @@ class Run {
     const auto at =
         errors.begin() + static_cast<int64_t>((1 - kRecordedShare) * static_cast<double>(kSampled));
     std::nth_element(errors.begin(), at, errors.end());
-    return std::isfinite(*at) ? *at : 0;
+    if (!std::isfinite(*at) || *at == 0) return 0;
+    // Its whole bin is recorded: errors of narrow types come in steps, so that the quantiles may lie in it
+    // too.
+    const uint64_t edge = std::bit_cast<uint64_t>(*at) >> ErrorSketch::kBinShift << ErrorSketch::kBinShift;
+    return std::nextafter(std::bit_cast<double>(edge), 0.0);
   }
 
   // Rows of the sketch reach from 2^-149 to 2^138, which holds all but f64; there around the first number.
