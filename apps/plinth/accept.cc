@@ -3,12 +3,14 @@
 #include <memory>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/commit.h"
 #include "plinth/accept/acceptance.h"
 #include "plinth/accept/history.h"
 #include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
 #include "plinth/evidence/gate.h"
 #include "plinth/formats/json_writer.h"
+#include "plinth/report/acceptance_page.h"
 #include "plinth/report/terminal.h"
 #include "plinth/verify/rows.h"
 
@@ -87,6 +89,19 @@ std::string Json(const accept::AcceptResult& r) {
     w.Key("reasons"), w.BeginArray();
     for (const Phrase& p : q.reasons) w.String(Text(Language::kEnglish, p));
     w.EndArray();
+    if (q.why.has_value()) w.Key("why"), w.String(Text(Language::kEnglish, *q.why));
+    w.EndObject();
+  }
+  w.EndArray();
+  w.Key("standing"), w.BeginArray();
+  for (const evidence::StandingFailure& f : r.written.standing) {
+    w.BeginObject();
+    w.Key("finished"), w.String(f.finished);
+    w.Key("questions"), w.BeginArray();
+    for (const std::string& id : f.questions) w.String(id);
+    w.EndArray();
+    w.Key("text"), w.String(f.text);
+    w.Key("reproduce"), w.String(f.reproduce);
     w.EndObject();
   }
   w.EndArray();
@@ -100,26 +115,36 @@ std::string Json(const accept::AcceptResult& r) {
   return out;
 }
 
+// Names come from files and captures: nothing in them may steer a terminal.
+std::string Shown(const std::string& text) { return Printable(text, Glyphs::kUnicode); }
+
 // The seven questions with their answers, then where everything lies.
 std::string ToText(const accept::AcceptResult& r, Language language, const std::string& root) {
   constexpr Message kAnswers[] = {Message::kAnswerYes, Message::kAnswerWarned, Message::kAnswerNo,
                                   Message::kAnswerUnproven};
   constexpr Message kVerdicts[] = {Message::kVerdictPass, Message::kVerdictWarn, Message::kVerdictFail};
-  constexpr Message kMeans[] = {Message::kConclusionPass, Message::kConclusionWarn, Message::kConclusionFail};
   const auto say = [&](Message message) { return std::string(Text(language, message)); };
+  const bool chinese = language == Language::kChinese;
+  const char* const colon = chinese ? "：" : ": ";
   std::string out;
   for (const AcceptanceView::Question& q : r.view.questions) {
     StrAppend(&out, say(q.question), "  ", say(kAnswers[static_cast<size_t>(q.answer)]), "\n");
-    for (const Phrase& p : q.reasons) StrAppend(&out, "    ", Text(language, p), "\n");
+    for (const Phrase& p : q.reasons) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");
   }
-  StrAppend(&out, "\n", say(Message::kKnownLimits), ":\n");
-  for (const Phrase& p : r.view.limits) StrAppend(&out, "    ", Text(language, p), "\n");
-  StrAppend(&out, "\n", say(Message::kEvidence), ": ", r.written.newest, "\n    ",
+  StrAppend(&out, "\n", say(Message::kKnownLimits), chinese ? "：\n" : ":\n");
+  for (const Phrase& p : r.view.limits) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");
+  StrAppend(&out, "\n", say(Message::kEvidence), colon, r.written.newest, "\n    ",
             JoinPath(r.written.newest, "report.html"), "\n    ", ProgramAsCalled(), " evidence verify ",
             verify::ShellQuoted(r.written.newest), "\n    ", ProgramAsCalled(), " accept history --evidence ",
-            verify::ShellQuoted(root), "\n\n", r.view.model, ": ",
-            say(kVerdicts[static_cast<size_t>(r.verdict)]), ". ", say(kMeans[static_cast<size_t>(r.verdict)]),
+            verify::ShellQuoted(root), "\n\n", Shown(r.view.model), colon,
+            say(kVerdicts[static_cast<size_t>(r.verdict)]), chinese ? "。" : ". ", say(MeaningOf(r.view)),
             "\n");
+  for (const AcceptanceView::Question& q : r.view.questions) {
+    if (!q.why.has_value()) continue;
+    StrAppend(&out, "    ", say(q.question), " ", say(Message::kAnswerNo), colon,
+              Shown(Text(language, *q.why)), "\n");
+  }
+  for (const Phrase& p : r.view.standing) StrAppend(&out, "    ", Shown(Text(language, p)), "\n");
   return out;
 }
 
@@ -131,6 +156,7 @@ StatusOr<int> RunAccept(const AcceptOptionsOfUser& o) {
   options.evidence = EvidenceRoot(o.evidence, options.recipe.model);
   options.key = o.key;
   options.program = ProgramAsCalled();
+  options.commit = Commit();
   options.command = CommandOf(o, options.recipe);
   options.captures = o.captures;
   options.interrupted = Interrupted;

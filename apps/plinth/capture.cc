@@ -87,6 +87,7 @@ StatusOr<engine::CaptureJob> JobOf(const Options& o, References& references) {
   const std::string& forced_by = o.forced_by.empty() ? plan.forced_by : o.forced_by;
   if (!forced_by.empty()) {
     PLINTH_ASSIGN_OR_RETURN(job.record.forced_by, references.Open(forced_by));
+    job.check_reference = true;
   }
   job.fused = o.fused;
   job.full_output = !o.statistics;

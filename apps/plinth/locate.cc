@@ -82,6 +82,8 @@ void AddLocate(Program& program) {
   command->add_option("output", o->locate.output, "the same of the candidate; forced runs may be among them")
       ->required();
   command->add_option("--next-plan", o->next_plan, "write what to capture next, as a plan file");
+  command->add_option("--map", o->locate.map,
+                      "names and layouts of the candidate's tensors, as plinth compare takes them");
   command->add_flag("--any-model", o->locate.any_model, "compare although the models' digests differ");
   command->add_flag("--any-inputs", o->locate.any_inputs, "compare although the inputs' digests differ");
   command->add_option("--stride", o->locate.stride, "compare every so many layers first")

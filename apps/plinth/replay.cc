@@ -7,7 +7,7 @@
 
 #include "apps/plinth/command.h"
 #include "plinth/base/interrupt.h"
-#include "plinth/formats/capture_plan.h"
+#include "plinth/base/pattern.h"
 #include "plinth/verify/replay/risks.h"
 
 namespace plinth::app {
@@ -60,7 +60,7 @@ StatusOr<int> ListRisks(const Options& o) {
                           verify::replay::RisksOf(runtime->context(), capture));
   const std::vector<std::string> ops = Split(o.ops);
   std::erase_if(risks, [&](const verify::replay::Risk& risk) {
-    return !formats::MatchesPattern(o.name, risk.name) ||
+    return !MatchesStars(o.name, risk.name) ||
            (!ops.empty() && std::find(ops.begin(), ops.end(), risk.op) == ops.end());
   });
   const size_t shown = o.all || o.json ? risks.size() : std::min(kRisksShown, risks.size());

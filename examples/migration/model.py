@@ -131,14 +131,6 @@ def plant(model, fault, layer):
         model.layers[layer].attention.first_hidden = 2  # sees one token too many
 
 
-def flip_last_bits(model, seed):
-    """Changes the last bit of about half of the numbers that enter the first layer."""
-    flips = np.random.RandomState(seed).randint(0, 2, tuple(model.embed.weight.shape)).astype(np.int32)
-    with torch.no_grad():
-        bits = model.embed.weight.numpy().view(np.int32) ^ flips
-        model.embed.weight.copy_(torch.from_numpy(bits.view(np.float32)))
-
-
 def truth(count):
     """Classes for the messages: what the sound model says in double, but every tenth is another one."""
     with torch.no_grad():
@@ -169,7 +161,6 @@ def main():
     parser.add_argument("--fault", choices=("none", "half-norm", "bf16", "mask"), default="none")
     parser.add_argument("--layer", type=int, default=5, help="where the fault is planted (5)")
     parser.add_argument("--double", action="store_true", help="compute in float64: the truth")
-    parser.add_argument("--flip-last-bits", type=int, metavar="SEED", help="for the noise band; 0 changes nothing")
     parser.add_argument("--predict", type=int, metavar="COUNT")
     parser.add_argument("--speed", type=float, metavar="SECONDS")
     options = parser.parse_args()
@@ -178,8 +169,6 @@ def main():
 
     model = load_model()
     plant(model, options.fault, options.layer)
-    if options.flip_last_bits:
-        flip_last_bits(model, options.flip_last_bits)
     model.to(options.device)
     if options.double:
         model.double()

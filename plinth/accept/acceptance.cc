@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "plinth/accept/asked.h"
 #include "plinth/accept/outputs.h"
 #include "plinth/accept/steps.h"
 #include "plinth/accept/subject.h"
@@ -18,6 +19,7 @@
 #include "plinth/base/temporary_folder.h"
 #include "plinth/base/text.h"
 #include "plinth/evidence/keys.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/verify/rules.h"
 
 namespace plinth::accept {
@@ -83,7 +85,7 @@ Status CheckOperators(Work& work) {
   record.name = "self-test of the rules";
   record.status = missed.empty() ? verify::CheckStatus::kPassed : verify::CheckStatus::kMistrusted;
   record.detail = missed;
-  if (!missed.empty()) work.Say(Ask::kOperators, Message::kSelfTestFailed, {missed});
+  if (!missed.empty()) work.SayWrong(Ask::kOperators, Message::kSelfTestFailed, {missed});
   const AcceptanceView::Answer before = work.at(Ask::kOperators).answer;
   work.Add(Ask::kOperators, std::move(record));
   if (missed.empty()) {
@@ -108,9 +110,37 @@ Status RunSteps(Work& work) {
   for (Status (*step)(Work&) : {&CheckEnvironment, &CheckInputs, &CheckOperators, &CheckLayers, &CheckTask,
                                 &CheckRepeatability, &CheckPerformance}) {
     PLINTH_RETURN_IF_ERROR(work.CheckInterrupted());
+    work.BeginStep();
     PLINTH_RETURN_IF_ERROR(step(work));
   }
+  work.Settle();
   return work.CheckInterrupted();
+}
+
+// The journal of this acceptance, of which no line is believed that the signing key did not authenticate, and
+// none of a run that came to its end.
+StatusOr<Journal> OpenJournal(const AcceptOptions& options, const std::string& path,
+                              const std::string& work_key, const Subject& subject,
+                              const evidence::SigningKey& key) {
+  PLINTH_ASSIGN_OR_RETURN(std::string secret, key.Derive(StrCat("journal ", work_key)));
+  PLINTH_ASSIGN_OR_RETURN(Journal journal, Journal::Open(path, {work_key, std::move(secret)}));
+  if (journal.resumed() > 0) {
+    evidence::TrustedKeys own;
+    own.Add(key.public_key(), /*local=*/true);
+    PLINTH_ASSIGN_OR_RETURN(
+        const bool finished,
+        evidence::RunIsOnRecord(options.evidence, subject.identity_digest, journal.run(), own));
+    if (finished) {
+      PLINTH_RETURN_IF_ERROR(journal.StartOver(
+          StrCat(path, ": is of an acceptance that is finished; all of its pieces are done again")));
+    }
+  }
+  if (!options.note) return journal;
+  if (!journal.broken().empty()) options.note(journal.broken());
+  if (journal.resumed() > 0) {
+    options.note(StrCat("goes on with ", journal.resumed(), " finished pieces of an interrupted acceptance"));
+  }
+  return journal;
 }
 
 }  // namespace
@@ -131,12 +161,11 @@ StatusOr<AcceptResult> Accept(const Context& context, const AcceptOptions& optio
   PLINTH_ASSIGN_OR_RETURN(const UnfinishedFolder unfinished, UnfinishedFolder::Make(options.evidence));
   const std::string place = JoinPath(unfinished.path(), work_key.substr(0, 16));
   PLINTH_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::MakeFor(place));
-  PLINTH_ASSIGN_OR_RETURN(Journal journal, Journal::Open(StrCat(place, ".jsonl"), work_key));
-  if (journal.resumed() > 0 && options.note) {
-    options.note(StrCat("goes on with ", journal.resumed(), " finished pieces of an interrupted acceptance"));
-  }
+  PLINTH_ASSIGN_OR_RETURN(Journal journal,
+                          OpenJournal(options, StrCat(place, ".jsonl"), work_key, subject, key));
 
   Work work;
+  PLINTH_ASSIGN_OR_RETURN(work.asked, WhatIsAsked(recipe, subject));
   work.context = &context;
   work.recipe = &recipe;
   work.subject = &subject;
@@ -162,7 +191,7 @@ StatusOr<AcceptResult> Accept(const Context& context, const AcceptOptions& optio
   work.view.self_attested = local;
   times.finished = clock.Wall();
   PLINTH_ASSIGN_OR_RETURN(result.written, WriteOutputs(work, options, key, times));
-  result.verdict = static_cast<evidence::Verdict>(work.view.verdict);
+  result.verdict = result.written.verdict;
   result.view = std::move(work.view);
   journal.Remove();
   return result;

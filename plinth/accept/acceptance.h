@@ -19,6 +19,7 @@ struct AcceptOptions {
   std::string evidence;                    // root of the evidence; made where it is not there
   std::string key;                         // PEM of the signing key; empty: the local one, made on first use
   std::string program = "plinth";          // how reproduce lines call it
+  std::string commit = "unknown";          // that the program was built from
   std::string command;                     // the command that does all this again
   Language language = Language::kEnglish;  // of the report
   bool captures = false;                   // puts the captures into the evidence

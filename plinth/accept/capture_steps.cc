@@ -1,12 +1,15 @@
 // The same layers for a model that another framework runs: what it recorded on both sides is held together.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
 
 #include "plinth/accept/steps.h"
+#include "plinth/base/pattern.h"
 #include "plinth/base/text.h"
 #include "plinth/verify/band.h"
+#include "plinth/verify/capture_pairs.h"
 #include "plinth/verify/comparison_line.h"
 #include "plinth/verify/replay/replay.h"
 #include "plinth/verify/requirements.h"
@@ -95,15 +98,30 @@ class RankJudge {
     return Report(entry, worst, error);
   }
 
-  // Where there is neither truth nor band, nothing but the default line says how far two platforms may be
-  // apart: what lies beyond it is wrong, what lies within stays unproven.
+  // Where no truth bounds the error, the line of `plinth compare` does. What lies beyond it is wrong even
+  // where no rule could be decided. What lies within and moves more than the incumbent's own repeats do is a
+  // warning: repeats of one platform, last bits flipped or not, do not tell what another order of summation
+  // does.
   static void HoldAgainstLine(const verify::Difference& d, verify::TensorVerdict* verdict) {
-    const double line = verify::DefaultLimit(d.unit_element);
-    if (verdict->verdict != verify::Verdict::kPass || verdict->judged() || d.rel_l2 <= line) return;
-    verdict->verdict = verify::Verdict::kFail;
-    verdict->reason = StrCat("beyond the line of ", Short(line),
-                             " for its type, and neither truth nor repeats say that "
-                             "this is natural");
+    const double limit = verify::DefaultLimit(d.unit_element);
+    if (verdict->verdict == verify::Verdict::kPass && !verdict->judged() && !(d.rel_l2 <= limit)) {
+      verdict->verdict = verify::Verdict::kFail;
+      verdict->reason = StrCat("beyond the line of ", Short(limit),
+                               " for its type, and neither truth nor repeats say that "
+                               "this is natural");
+      return;
+    }
+    const auto is = [&](int rule, verify::RuleState state) {
+      return verdict->rules[static_cast<size_t>(rule - 1)].state == state;
+    };
+    const bool noise_alone = is(1, verify::RuleState::kHolds) && is(2, verify::RuleState::kUnproven) &&
+                             is(3, verify::RuleState::kUnproven) && is(4, verify::RuleState::kBroken);
+    const StatusOr<verify::ComparisonLine> line = verify::LineFor("", d.unit_element, 1);
+    if (!noise_alone || !line.ok() || !verify::JudgeByLine(d, nullptr, *line).broken.empty()) return;
+    verdict->verdict = verify::Verdict::kWarn;
+    verdict->reason =
+        StrCat("moves more than the incumbent's own repeats, and stays within the line of ", Short(limit),
+               " for its type; a truth in double decides; rule 4: ", verdict->rules[3].detail);
   }
 
   StatusOr<verify::JudgedTensor> JudgeOne(const CaptureEntry& entry, const ConstTensorRef& n,
@@ -113,8 +131,13 @@ class RankJudge {
     verify::TensorsToJudge tensors;
     tensors.op = entry.op;
     // What ran freely carries the errors of everything before it; only from the reference's own inputs does
-    // the operator's own class say what is right.
-    if (!candidate.info().forced) tensors.class_name = work_.subject->rules.default_class;
+    // the operator's own class say what is right. Whole numbers carry none: they are equal or not.
+    if (!candidate.info().forced) {
+      const auto element = verify::ElementFromName(entry.dtype);
+      const bool whole = element.has_value() && !verify::InfoOf(*element).floating;
+      tensors.independent = verify::IndependentErrors(entry.dims);
+      tensors.class_name = whole ? "A" : std::string_view(work_.subject->rules.default_class);
+    }
     if (d != nullptr) tensors.candidate = *d;
     tensors.incumbent = n;
     tensors.threads = work_.context->threads;
@@ -132,12 +155,38 @@ class RankJudge {
       PLINTH_ASSIGN_OR_RETURN(judged, verify::JudgeTensors(work_.subject->rules, tensors));
     }
     if (d == nullptr) return judged;
+    if (!candidate.info().forced) PLINTH_RETURN_IF_ERROR(ExcuseCap(tensors, &judged.verdict));
     PLINTH_ASSIGN_OR_RETURN(const auto results, verify::CheckRequirements(requirements_, entry.name, n, *d,
                                                                           work_.context->threads));
     for (const verify::RequirementResult& result : results) {
       AddRequirement(work_, Ask::kLayers, result, NameOf(entry));
     }
     return judged;
+  }
+
+  // In a free run errors add up along the whole model, and no class says how far: where the incumbent itself
+  // is beyond the cap, breaking it does not tell right from wrong. Rules 3 and 4 then decide.
+  Status ExcuseCap(verify::TensorsToJudge tensors, verify::TensorVerdict* verdict) {
+    verify::RuleResult& cap = verdict->rules[1];
+    if (!tensors.truth.has_value() || cap.state != verify::RuleState::kBroken) return absl::OkStatus();
+    tensors.candidate = tensors.incumbent;
+    tensors.band = nullptr;
+    PLINTH_ASSIGN_OR_RETURN(const verify::JudgedTensor incumbent,
+                            verify::JudgeTensors(work_.subject->rules, tensors));
+    if (incumbent.verdict.rules[1].state != verify::RuleState::kBroken) return absl::OkStatus();
+    cap.state = verify::RuleState::kUnproven;
+    cap.detail =
+        StrCat("in the free run the incumbent is beyond the cap too: ", incumbent.verdict.rules[1].detail);
+    std::array<verify::RuleState, 4> states;
+    for (size_t i = 0; i < states.size(); ++i) states[i] = verdict->rules[i].state;
+    verdict->verdict = verify::VerdictOf(work_.subject->rules, states);
+    std::vector<std::string> broken;
+    for (const verify::RuleResult& rule : verdict->rules) {
+      if (rule.state == verify::RuleState::kBroken)
+        broken.push_back(StrCat("rule ", rule.number, ": ", rule.detail));
+    }
+    verdict->reason = broken.empty() ? cap.detail : Join(broken, "; ");
+    return absl::OkStatus();
   }
 
   // What only statistics are known of can be found wrong, never right.
@@ -199,7 +248,7 @@ class RankJudge {
 
   void AddWaiver(const CaptureEntry& entry) {
     for (const verify::Waiver& waiver : waivers_.records) {
-      if (!verify::MatchesPattern(waiver.tensor, entry.name)) continue;
+      if (!MatchesWildcards(waiver.tensor, entry.name)) continue;
       work_.view.limits.push_back({Message::kLimitWaiver, {waiver.expires, waiver.owner, waiver.reason}});
       work_.waivers.push_back({entry.name, waiver.owner, waiver.reason, waiver.expires});
       return;
@@ -237,7 +286,7 @@ bool SameRanks(Work& work) {
       record.status = CheckStatus::kFailed;
       record.detail =
           StrCat(repeat[0].folder(), " is of ", repeat.size(), " ranks, the first capture of ", ranks);
-      work.Say(Ask::kLayers, Message::kTaskUndecided, {"ranks", record.detail});
+      work.SayWrong(Ask::kLayers, Message::kRecordFailed, {"ranks", record.detail});
       work.Add(Ask::kLayers, std::move(record));
       return false;
     }
@@ -274,12 +323,15 @@ Status CheckCaptureOperators(Work& work) {
     record.reproduce = row.reproduce;
     if (row.status == CheckStatus::kFailed || row.status == CheckStatus::kMissing) {
       table.marked.push_back(static_cast<int>(table.rows.size()));
-      if (first_bad.empty()) first_bad = verify::ToText(row);
+      if (first_bad.empty()) first_bad = OneLine(row);
     }
     table.rows.push_back(
         {row.case_name, row.op, std::string(verify::StatusName(row.status)), Short(100 * row.worst_share)});
     work.Add(Ask::kOperators, std::move(record));
   };
+  // A run in double has inputs of its own and says nothing about operators; what a user's references computed
+  // from the candidate's inputs does.
+  const bool of_inputs = !truth.empty() && verify::replay::ComputedFromInputs(truth[0]);
   work.Tell("operators: replay");
   verify::Summary all;
   for (size_t rank = 0; rank < work.subject->candidate[0].size(); ++rank) {
@@ -288,12 +340,12 @@ Status CheckCaptureOperators(Work& work) {
         const verify::Summary summary,
         verify::replay::Replay(*work.context, work.subject->candidate[0][rank],
                                rank < incumbent.size() ? &incumbent[rank] : nullptr,
-                               rank < truth.size() ? &truth[rank] : nullptr, options, sink));
+                               of_inputs && rank < truth.size() ? &truth[rank] : nullptr, options, sink));
     all.Add(summary);
   }
   const int64_t seen = static_cast<int64_t>(table.rows.size());
   if (!first_bad.empty()) {
-    work.Say(Ask::kOperators, Message::kOperatorsFailed, {StrCat(all.failed), StrCat(seen), first_bad});
+    work.SayWrong(Ask::kOperators, Message::kOperatorsFailed, {StrCat(all.failed), StrCat(seen), first_bad});
   }
   work.Say(Ask::kOperators, Message::kOperatorsReplayed,
            {StrCat(seen), StrCat(all.passed), StrCat(all.failed), StrCat(all.unproven)});
@@ -317,12 +369,9 @@ Status CheckCaptureLayers(Work& work) {
     unproven.insert(judge.unproven.begin(), judge.unproven.end());
     if (!judge.first_bad.empty() && work.view.first_drift.empty()) {
       work.view.first_drift = judge.first_bad;
-      work.Say(Ask::kLayers, Message::kCapturesDrift,
-               {judge.first_bad, Short(judge.first_error), judge.first_reason});
+      work.SayWrong(Ask::kLayers, Message::kCapturesDrift,
+                    {judge.first_bad, Short(judge.first_error), judge.first_reason});
     }
-  }
-  if (open > 0 && work.at(Ask::kLayers).answer == AcceptanceView::Answer::kYes) {
-    work.at(Ask::kLayers).answer = AcceptanceView::Answer::kUnproven;
   }
   if (passed + warned + failed + open == 0) {
     Record record;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plinth/base/text.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/plan/identity.h"
 
@@ -44,6 +45,19 @@ std::vector<std::string> ChangedParts(const Unit* before, const Unit& now) {
     parts.push_back(change.part);
   }
   return parts;
+}
+
+// What stands after the last unit of this one's identity, where this is the last one; its own failure too.
+std::vector<evidence::StandingFailure> StandingAtTheEnd(const std::vector<PastUnit>& units,
+                                                        const PastUnit& unit) {
+  for (const PastUnit& other : units) {
+    if (!other.problem.empty() || other.evidence.identity != unit.evidence.identity) continue;
+    if (&other > &unit) return {};  // oldest first
+  }
+  std::vector<evidence::StandingFailure> standing = unit.evidence.unit.standing;
+  evidence::StandingFailure own = evidence::FailureOf(unit.evidence.unit);
+  if (!own.questions.empty()) standing.insert(standing.begin(), std::move(own));
+  return standing;
 }
 
 std::string Padded(std::string text, size_t width) {
@@ -96,6 +110,13 @@ std::string HistoryText(const std::vector<PastUnit>& units) {
               Padded(std::string(evidence::VerdictName(u.evidence.verdict)), 9), Padded(answers, 9),
               Padded(StrCat(unit.repeats), 9), Join(ChangedParts(Before(units, i), unit), ", "), "\n");
   }
+  // Only the newest unit of an identity knows what stands.
+  for (const PastUnit& u : units) {
+    if (!u.problem.empty()) continue;
+    for (const evidence::StandingFailure& f : StandingAtTheEnd(units, u)) {
+      StrAppend(&out, "stands: the failure of ", f.finished, " (", f.text, "); ", f.reproduce, "\n");
+    }
+  }
   StrAppend(&out,
             "E environment, I inputs, O operators, L layers, T task, P performance, R repeatability;\n"
             "y yes, w with a warning, N no, - unproven\n");
@@ -130,6 +151,9 @@ std::string HistoryJson(const std::vector<PastUnit>& units) {
     w.Key("horizon"), w.Int(unit.envelope.horizon);
     w.EndObject();
     w.Key("repeats"), w.Int(unit.repeats);
+    w.Key("standing"), w.BeginArray();
+    for (const evidence::StandingFailure& f : unit.standing) w.String(f.finished);
+    w.EndArray();
     w.Key("performance");
     unit.performance_json.empty() ? w.Null() : w.Raw(unit.performance_json);
     w.Key("self_attested"), w.Bool(u.evidence.self_attested);

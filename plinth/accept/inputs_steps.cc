@@ -33,7 +33,11 @@ Status CheckEnvironment(Work& work) {
         {std::string(evidence::SeverityName(finding.severity)), finding.sentence, finding.resolve});
     if (finding.severity != evidence::Severity::kNote) {
       contradiction = true;
-      work.Say(Ask::kEnvironment, Message::kEnvironmentFinding, {finding.sentence, finding.resolve});
+      if (record.status == CheckStatus::kFailed) {
+        work.SayWrong(Ask::kEnvironment, Message::kEnvironmentFinding, {finding.sentence, finding.resolve});
+      } else {
+        work.Say(Ask::kEnvironment, Message::kEnvironmentFinding, {finding.sentence, finding.resolve});
+      }
     }
     work.Add(Ask::kEnvironment, std::move(record));
   }

@@ -142,8 +142,8 @@ void ReportDrift(Work& work, const verify::LocateResult& located) {
   if (!located.first_drift.has_value()) return;
   const verify::FirstDrift& first = *located.first_drift;
   work.view.first_drift = first.name;
-  work.Say(Ask::kLayers, Message::kLayersDrift,
-           {first.name, Short(number(first.free)), Short(number(first.local)), Short(first.limit)});
+  work.SayWrong(Ask::kLayers, Message::kLayersDrift,
+                {first.name, Short(number(first.free)), Short(number(first.local)), Short(first.limit)});
   if (located.confirmation == verify::Confirmation::kRepaired) {
     work.Say(Ask::kLayers, Message::kLayersRepaired, {first.name});
   } else if (located.confirmation == verify::Confirmation::kNotRepaired) {
@@ -213,7 +213,7 @@ Status CheckCases(Work& work) {
   options.interrupted = work.interrupted;
   std::string first_bad;
   const auto sink = [&](const verify::CheckRow& row) {
-    if (row.status == CheckStatus::kFailed && first_bad.empty()) first_bad = verify::ToText(row);
+    if (row.status == CheckStatus::kFailed && first_bad.empty()) first_bad = OneLine(row);
     Record record;
     record.name = StrCat("golden ", row.case_name, " ", row.output, " ", row.mode);
     record.status = row.status;
@@ -227,8 +227,8 @@ Status CheckCases(Work& work) {
   if (summary.good()) {
     work.Say(Ask::kLayers, Message::kCasesPassed, {StrCat(summary.passed)});
   } else {
-    work.Say(Ask::kLayers, Message::kOperatorsFailed,
-             {StrCat(summary.failed), StrCat(summary.passed + summary.failed), first_bad});
+    work.SayWrong(Ask::kLayers, Message::kOperatorsFailed,
+                  {StrCat(summary.failed), StrCat(summary.passed + summary.failed), first_bad});
   }
   work.reference.push_back({"golden cases", "", ""});
   PLINTH_ASSIGN_OR_RETURN(work.reference.back().sha256, Sha256OfFile(work.recipe->cases));

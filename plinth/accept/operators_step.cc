@@ -7,6 +7,7 @@
 #include "plinth/formats/json.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/plan/plan.h"
+#include "plinth/report/check_result.h"
 #include "plinth/verify/op_check.h"
 
 namespace plinth::accept {
@@ -21,7 +22,23 @@ struct Outcome {
   double worst_share = 0;
   CheckStatus status = CheckStatus::kPassed;
   std::string first_bad, reproduce;
+  bool resumed = false;
 };
+
+// Which status tells more about an operator whose checks came to several.
+int Weight(CheckStatus status) {
+  switch (OutcomeOf(status)) {
+    case CheckOutcome::kFailed:
+      return 3;
+    case CheckOutcome::kSkipped:
+      return 2;
+    case CheckOutcome::kWarned:
+      return 1;
+    case CheckOutcome::kPassed:
+      break;
+  }
+  return 0;
+}
 
 std::string ToText(const Outcome& o) {
   std::string out;
@@ -68,7 +85,11 @@ StatusOr<std::set<std::string>> OperatorsOf(const engine::Session& session) {
 
 StatusOr<Outcome> Check(Work& work, const std::string& op) {
   const std::string piece = StrCat("operator ", op);
-  if (const std::string* known = work.journal->Find(piece)) return ParseOutcome(*known);
+  if (const std::string* known = work.journal->Find(piece)) {
+    PLINTH_ASSIGN_OR_RETURN(Outcome outcome, ParseOutcome(*known));
+    outcome.resumed = true;
+    return outcome;
+  }
   Outcome outcome;
   verify::OpOptions options;
   options.op = op;
@@ -78,9 +99,10 @@ StatusOr<Outcome> Check(Work& work, const std::string& op) {
     ++outcome.checks;
     outcome.worst_share = std::max(outcome.worst_share, row.worst_share);
     if (row.status == CheckStatus::kPassed || row.status == CheckStatus::kRefused) return;
-    if (outcome.bad++ > 0) return;
+    // The first of the worst.
+    if (outcome.bad++ > 0 && Weight(row.status) <= Weight(outcome.status)) return;
     outcome.status = row.status;
-    outcome.first_bad = verify::ToText(row);
+    outcome.first_bad = OneLine(row);
     outcome.reproduce = row.reproduce;
   };
   PLINTH_RETURN_IF_ERROR(verify::VerifyOps(*work.context, options, sink).status());
@@ -105,13 +127,17 @@ Status CheckPlanOperators(Work& work) {
     all.checks += one.checks;
     all.bad += one.bad;
     all.worst_share = std::max(all.worst_share, one.worst_share);
-    if (one.bad > 0 && all.first_bad.empty()) all.first_bad = one.first_bad;
+    if (one.bad > 0 && (all.first_bad.empty() || Weight(one.status) > Weight(all.status))) {
+      all.first_bad = one.first_bad;
+      all.status = one.status;
+    }
     if (one.bad > 0) table.marked.push_back(static_cast<int>(table.rows.size()));
     table.rows.push_back({op, std::string(verify::StatusName(one.status)), StrCat(one.checks),
                           StrCat(one.bad), Short(100 * one.worst_share)});
     Record record;
     record.name = op;
     record.status = one.status;
+    record.resumed = one.resumed;
     record.measured = one.worst_share;
     record.limit = 1;
     record.detail = one.bad > 0 ? one.first_bad : StrCat(one.checks, " checks; share of the limit");
@@ -120,8 +146,8 @@ Status CheckPlanOperators(Work& work) {
   }
   work.view.tables.push_back(std::move(table));
   if (all.bad > 0) {
-    work.Say(Ask::kOperators, Message::kOperatorsFailed,
-             {StrCat(all.bad), StrCat(all.checks), all.first_bad});
+    work.SayWrong(Ask::kOperators, Message::kOperatorsFailed,
+                  {StrCat(all.bad), StrCat(all.checks), all.first_bad});
   } else {
     work.Say(Ask::kOperators, Message::kOperatorsPassed,
              {StrCat(all.checks), StrCat(names.size()), Short(100 * all.worst_share)});

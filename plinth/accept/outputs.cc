@@ -8,6 +8,7 @@
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
 #include "plinth/base/version.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/report/acceptance_page.h"
 #include "plinth/report/ctrf.h"
 #include "plinth/report/junit.h"
@@ -42,6 +43,9 @@ void AddLimits(Work& work) {
     limits.push_back({Message::kLimitNoCases, {}});
   if (work.subject->incumbent.empty()) limits.push_back({Message::kLimitNoIncumbent, {}});
   if (recipe.repeats < 59) limits.push_back({Message::kLimitRepeats, {StrCat(recipe.repeats)}});
+  const auto resumed =
+      std::count_if(work.records.begin(), work.records.end(), [](const Record& r) { return r.resumed; });
+  if (resumed > 0) limits.push_back({Message::kLimitResumed, {StrCat(resumed)}});
   if (work.view.self_attested) limits.push_back({Message::kLimitSelfAttested, {}});
 }
 
@@ -107,34 +111,36 @@ StatusOr<evidence::Unit> MakeUnit(const Work& work, const AcceptOptions& options
   unit.reference.insert(unit.reference.end(), subject.captures.begin(), subject.captures.end());
   unit.rules_sha256 = subject.rules.digest();
   unit.tool.version = kVersion;
+  unit.tool.commit = options.commit;
   unit.tool.binary_sha256 = ProgramDigest(subject.environment);
   unit.environment_json = subject.environment_json;
   unit.performance_json = work.performance_json;
   unit.repeats = work.recipe->repeats;
+  unit.asked = work.asked;
+  unit.run = work.journal->run();
   unit.waivers = work.waivers;
   for (const Phrase& limit : work.view.limits) unit.limits.push_back(English(limit));
   unit.reproduce = options.command;
   return unit;
 }
 
-// Both lists of statuses have one order.
-static_assert(static_cast<int>(CheckStatus::kExtra) == static_cast<int>(verify::CheckStatus::kExtra));
-
 // The same names and results in the two formats that other tools read.
 CheckRun TestRun(const Work& work, int64_t start_ms, int64_t stop_ms) {
   CheckRun run;
   run.name = StrCat("plinth accept ", work.subject->model_name);
   run.version = kVersion;
-  run.run_id = work.subject->identity_digest;
+  run.run_id = work.journal->run();
+  run.subject = work.subject->identity_digest;
   run.start_ms = start_ms;
   run.stop_ms = stop_ms;
   for (const Record& r : work.records) {
     CheckResult result;
     result.suite = r.question;
     result.name = r.name;
-    result.status = static_cast<CheckStatus>(r.status);
+    result.status = r.status;
     result.message = r.detail;
     result.reproduce = r.reproduce;
+    result.seconds = r.seconds;
     run.results.push_back(std::move(result));
   }
   return run;
@@ -154,6 +160,33 @@ void AddCaptures(const std::string& folder, std::vector<evidence::EvidenceFile>*
   }
 }
 
+// An earlier failure as the reader should see it.
+Phrase Standing(const evidence::StandingFailure& failure, const evidence::Unit& unit) {
+  const auto lacking = evidence::Lacking(failure.asked, unit.asked);
+  if (lacking.empty()) return {Message::kStandingOpen, {failure.finished, failure.text, failure.reproduce}};
+  return {Message::kStandingFailure,
+          {failure.finished, failure.text, Join(lacking, "; "), failure.reproduce}};
+}
+
+// Everything beside the statement, once it is known which earlier failures stand.
+StatusOr<std::vector<evidence::EvidenceFile>> MakeFiles(Work& work, const AcceptOptions& options,
+                                                        const RunTimes& times, const evidence::Unit& unit) {
+  AcceptanceView& view = work.view;
+  view.verdict = static_cast<AcceptanceView::Verdict>(evidence::VerdictOf(unit));
+  for (const evidence::StandingFailure& failure : unit.standing)
+    view.standing.push_back(Standing(failure, unit));
+  std::vector<evidence::EvidenceFile> files;
+  std::string records;
+  for (const Record& r : work.records) StrAppend(&records, ToJson(r), "\n");
+  files.push_back({std::string(evidence::kRecordsFile), std::move(records), ""});
+  files.push_back({"report.html", AcceptancePage(view, options.language), ""});
+  const CheckRun run = TestRun(work, times.started / kNanosecondsPerMs, times.finished / kNanosecondsPerMs);
+  files.push_back({"junit.xml", JunitXml(run), ""});
+  files.push_back({"ctrf.json", CtrfJson(run), ""});
+  if (options.captures) AddCaptures(work.folder, &files);
+  return files;
+}
+
 }  // namespace
 
 StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions& options,
@@ -162,6 +195,7 @@ StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions
   view.model = work.subject->model_name;
   view.identity = work.subject->identity_digest;
   view.version = kVersion;
+  view.commit = options.commit;
   const std::string started = evidence::Rfc3339(times.started), finished = evidence::Rfc3339(times.finished);
   view.created = finished;
   view.signer = key.public_key().keyid();
@@ -172,17 +206,7 @@ StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions
   AddIdentityTable(work);
   AddLimits(work);
   PLINTH_ASSIGN_OR_RETURN(const evidence::Unit unit, MakeUnit(work, options, started, finished));
-  view.verdict = static_cast<AcceptanceView::Verdict>(evidence::VerdictOf(unit.checklist));
-
-  std::vector<evidence::EvidenceFile> files;
-  std::string records;
-  for (const Record& r : work.records) StrAppend(&records, ToJson(r), "\n");
-  files.push_back({std::string(evidence::kRecordsFile), std::move(records), ""});
-  files.push_back({"report.html", AcceptancePage(view, options.language), ""});
-  const CheckRun run = TestRun(work, times.started / kNanosecondsPerMs, times.finished / kNanosecondsPerMs);
-  files.push_back({"junit.xml", JunitXml(run), ""});
-  files.push_back({"ctrf.json", CtrfJson(run), ""});
-  if (options.captures) AddCaptures(work.folder, &files);
+  const auto files = [&](const evidence::Unit& whole) { return MakeFiles(work, options, times, whole); };
   return evidence::WriteEvidence(options.evidence, unit, files, key);
 }
 

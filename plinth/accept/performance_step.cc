@@ -133,8 +133,10 @@ Status Judge(Work& work, const std::vector<Speed>& own) {
   work.view.tables.push_back(std::move(table));
   auto& reasons = work.at(Ask::kPerformance).reasons;
   if (std::isfinite(worst)) {
-    reasons.insert(reasons.begin(),
-                   {Message::kSpeedRatio, {Short(worst), Short(work.recipe->performance.at_least)}});
+    const Phrase ratio{Message::kSpeedRatio, {Short(worst), Short(work.recipe->performance.at_least)}};
+    reasons.insert(reasons.begin(), ratio);
+    if (work.at(Ask::kPerformance).answer == AcceptanceView::Answer::kNo)
+      work.at(Ask::kPerformance).why = ratio;
   }
   if (incumbent.empty()) reasons.insert(reasons.begin(), {Message::kSpeedNoIncumbent, {}});
   if (!all_compared) {

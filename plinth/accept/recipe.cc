@@ -1,5 +1,8 @@
 #include "plinth/accept/recipe.h"
 
+#include <initializer_list>
+#include <iterator>
+
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
 #include "plinth/formats/json_writer.h"
@@ -11,6 +14,9 @@ namespace {
 using formats::Config;
 
 constexpr int64_t kMost = int64_t{1} << 40;
+// What an acceptance of a forecasting model asks where nobody declared a band: a change that no plant would
+// see.
+constexpr const char* kDefaultBands[] = {"mase=0.5%", "wql=0.5%", "coverage_80=0.01"};
 
 // Reads the sections of one file.
 class Reader {
@@ -139,12 +145,71 @@ class Reader {
     if (captures && r.incumbent.captures.empty()) {
       return root_.Refuse("incumbent", "a section with the captures that [candidate] is held against");
     }
-    if (captures && !r.model.empty()) {
+    if (captures && root_.Has("model")) {
       return root_.Refuse("model",
                           "either [model] for a model that Plinth runs, or [candidate] for captures of "
                           "another framework, not both: nothing");
     }
+    PLINTH_RETURN_IF_ERROR(captures ? CheckUsedByCaptures(r) : CheckUsedByModel());
+    return CheckUsedByBoth(r);
+  }
+
+  // A key that this kind of acceptance would pass over in silence. `why` says what would be right.
+  Status Unused(const char* section, std::initializer_list<const char*> keys, std::string_view why) const {
+    if (!root_.Has(section)) return absl::OkStatus();
+    PLINTH_ASSIGN_OR_RETURN(const Config s, root_.Section(section));
+    for (const char* key : keys) {
+      if (s.Has(key)) return s.Refuse(key, StrCat(why, ": nothing"));
+    }
     return absl::OkStatus();
+  }
+
+  Status CheckUsedByModel() const {
+    PLINTH_RETURN_IF_ERROR(Unused(
+        "task", {"labels"}, "labels belong to captures; a model's truth is the held-out series of [data]"));
+    PLINTH_RETURN_IF_ERROR(Unused("task", {"rules"}, "rules belong to captures of kind asr or generation"));
+    return Unused("incumbent", {"predictions"},
+                  "predictions belong to captures; a model's are held against its network in double");
+  }
+
+  Status CheckUsedByCaptures(const Recipe& r) const {
+    if (root_.Has("data")) {
+      return root_.Refuse("data",
+                          "held-out series belong to a model; captures hold their own inputs: nothing");
+    }
+    PLINTH_RETURN_IF_ERROR(Unused("run", {"repeats"},
+                                  "the repeats of captures are those that [incumbent] and [candidate] name"));
+    PLINTH_RETURN_IF_ERROR(
+        Unused("performance", {"batches", "seconds"},
+               "captures are not timed here; performance of each side names what was measured"));
+    const auto both = [&](const char* key, const std::string& a, const std::string& b,
+                          const char* what) -> Status {
+      if (a.empty() == b.empty()) return absl::OkStatus();
+      PLINTH_ASSIGN_OR_RETURN(const Config s, root_.Section(a.empty() ? "incumbent" : "candidate"));
+      return s.Refuse(key, StrCat(what, ", as the other side names them: a file"));
+    };
+    PLINTH_RETURN_IF_ERROR(both("predictions", r.incumbent.predictions, r.candidate.predictions,
+                                "predictions of this side too"));
+    PLINTH_RETURN_IF_ERROR(both("performance", r.incumbent.performance, r.candidate.performance,
+                                "measurements of this side too"));
+    if (!r.candidate.predictions.empty()) return absl::OkStatus();
+    return Unused("task", {"kind", "band", "labels", "required", "rules"},
+                  "a task needs predictions under [incumbent] and [candidate]; without them");
+  }
+
+  Status CheckUsedByBoth(const Recipe& r) const {
+    if (r.data.file.empty()) {
+      PLINTH_RETURN_IF_ERROR(Unused("data", {"time", "item", "targets"},
+                                    "columns need data.file; in made series there are none"));
+    }
+    if (r.incumbent.performance.empty()) {
+      PLINTH_RETURN_IF_ERROR(
+          Unused("performance", {"at_least"},
+                 "a share of the incumbent's speed needs incumbent.performance; without it"));
+    }
+    const bool ruled = r.task.kind == "asr" || r.task.kind == "generation";
+    return ruled ? absl::OkStatus()
+                 : Unused("task", {"rules"}, StrCat("rules belong to asr and generation; for ", r.task.kind));
   }
 
   const Config& root_;
@@ -152,6 +217,13 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<std::string> Recipe::Bands() const {
+  std::vector<std::string> bands;
+  for (const auto& [metric, band] : task.bands) bands.push_back(StrCat(metric, "=", band));
+  if (bands.empty() && !model.empty()) bands.assign(std::begin(kDefaultBands), std::end(kDefaultBands));
+  return bands;
+}
 
 std::string Recipe::Canonical() const {
   std::string out;
@@ -213,7 +285,7 @@ std::string Recipe::Canonical() const {
 }
 
 StatusOr<Recipe> ParseRecipe(std::string_view text, const std::string& where) {
-  PLINTH_ASSIGN_OR_RETURN(const Config root, formats::ParseToml(text, where));
+  PLINTH_ASSIGN_OR_RETURN(const Config root, formats::ParseTomlWithLines(text, where));
   const size_t slash = where.rfind('/');
   PLINTH_ASSIGN_OR_RETURN(Recipe recipe,
                           Reader(root, slash == std::string::npos ? "" : where.substr(0, slash)).Read());

@@ -60,6 +60,9 @@ struct Recipe {
   std::string waivers;       // records
   std::string requirements;  // lines of the customer's own contract
 
+  // "METRIC=BAND": those above, or for a model what is asked where nobody declared a band.
+  std::vector<std::string> Bands() const;
+
   // Everything above in one canonical text, whose digest ties a journal and a statement to it.
   std::string Canonical() const;
 };

@@ -78,6 +78,34 @@ TEST(Recipe, SaysWhatIsWrong) {
   EXPECT_THAT(Refused("[model\n"), HasSubstr("line 1"));
 }
 
+TEST(Recipe, RefusesWhatItWouldPassOver) {
+  const std::string both = "[incumbent]\ncaptures = ['a']\n[candidate]\ncaptures = ['b']\n";
+  EXPECT_EQ(
+      Refused("[incumbent]\npredictions = 'p.jsonl'\n"),
+      "dir/accept.toml: line 2: \"incumbent.predictions\" is \"p.jsonl\"; predictions belong to captures; a "
+      "model's are held against its network in double: nothing is expected");
+  EXPECT_THAT(Refused("[task]\nlabels = 'x'\n"), HasSubstr("line 2: \"task.labels\""));
+  EXPECT_THAT(Refused("[task]\nrules = 'x'\n"),
+              HasSubstr("rules belong to captures of kind asr or generation"));
+  EXPECT_THAT(Refused("[data]\ntargets = ['x']\n"), HasSubstr("columns need data.file"));
+  EXPECT_THAT(Refused("[performance]\nat_least = 1\n"), HasSubstr("needs incumbent.performance"));
+  EXPECT_THAT(Refused(both + "[data]\nwindows = 3\n"), HasSubstr("line 5: \"data\""));
+  EXPECT_THAT(Refused(both + "[model]\ncases = 'c.json'\n"), HasSubstr("not both"));
+  EXPECT_THAT(Refused(both + "[run]\nrepeats = 59\n"), HasSubstr("line 6: \"run.repeats\" is 59"));
+  EXPECT_THAT(Refused(both + "[performance]\nbatches = [1]\n"), HasSubstr("captures are not timed here"));
+  EXPECT_THAT(Refused(both + "predictions = 'p'\n"),
+              HasSubstr("\"incumbent.predictions\" is missing; predictions of this side too"));
+  EXPECT_THAT(Refused(both + "performance = 'p'\n"),
+              HasSubstr("\"incumbent.performance\" is missing; measurements of this side too"));
+  EXPECT_THAT(Refused(both + "[task]\nband = { f1 = '1%' }\n"), HasSubstr("a task needs predictions"));
+  const std::string predicted =
+      "[incumbent]\ncaptures = ['a']\npredictions = 'p'\n[candidate]\ncaptures = ['b']\npredictions = "
+      "'q'\n[task]\n";
+  EXPECT_THAT(Refused(predicted + "kind = 'classification'\nrules = 'r.toml'\n"),
+              HasSubstr("rules belong to asr and generation; for classification"));
+  EXPECT_TRUE(ParseRecipe(predicted + "kind = 'asr'\nrules = 'r.toml'\nlabels = 'l'\n", "a.toml").ok());
+}
+
 TEST(Recipe, ItsCanonicalTextTellsRecipesApart) {
   Recipe a;
   const std::string text = a.Canonical();

@@ -139,8 +139,8 @@ Status RunCorners(Work& work) {
         record.detail = problem;
         work.Add(Ask::kRepeatability, std::move(record));
         if (!problem.empty()) {
-          work.Say(Ask::kRepeatability, Message::kCornerFailed,
-                   {StrCat(batch), StrCat(context), StrCat(horizon), problem});
+          work.SayWrong(Ask::kRepeatability, Message::kCornerFailed,
+                        {StrCat(batch), StrCat(context), StrCat(horizon), problem});
         }
       }
     }
@@ -163,23 +163,24 @@ Status CheckModelRepeats(Work& work) {
     const std::string name = StrCat("repeat ", r, ": ", kVaryNames[static_cast<size_t>(vary)]);
     work.Tell(StrCat("repeat ", r, " of ", work.recipe->repeats));
     std::string digest;
+    Record record;
     if (const std::string* known = work.journal->Find(name)) {
       digest = *known;
+      record.resumed = true;
     } else {
       PLINTH_ASSIGN_OR_RETURN(digest, repeats.Repeat(r, vary));
       PLINTH_RETURN_IF_ERROR(work.journal->Add(name, digest));
     }
     const bool same = digest == expected;
     if (!same && bad++ == 0) first_bad = name;
-    Record record;
     record.name = name;
     record.status = same ? CheckStatus::kPassed : CheckStatus::kFailed;
     record.detail = same ? "the same bits" : "other bits than one batch of all windows";
     work.Add(Ask::kRepeatability, std::move(record));
   }
   if (bad > 0) {
-    work.Say(Ask::kRepeatability, Message::kRepeatsDiffer,
-             {StrCat(bad), StrCat(work.recipe->repeats), first_bad});
+    work.SayWrong(Ask::kRepeatability, Message::kRepeatsDiffer,
+                  {StrCat(bad), StrCat(work.recipe->repeats), first_bad});
   } else {
     work.Say(Ask::kRepeatability, Message::kRepeatsSame, {StrCat(work.recipe->repeats)});
   }

@@ -1,6 +1,7 @@
 #include "plinth/accept/subject.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "plinth/base/clock.h"
@@ -53,20 +54,38 @@ StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFold
   return files;
 }
 
-// One repeat: a capture, or the captures of all its ranks. The digest of a capture.json covers its tensors,
-// whose digests it names and which are checked here.
+// The same bytes again, wherever they lie, are no other run. `digests`: of the captures before this one.
+Status CheckNew(const char* side, const std::string& path, const std::string& sha256,
+                const std::vector<evidence::NamedDigest>& digests) {
+  for (const evidence::NamedDigest& known : digests) {
+    if (known.sha256 != sha256) continue;
+    const bool same_side = known.name.starts_with(StrCat(side, ": "));
+    return absl::InvalidArgumentError(
+        StrCat(path, ": is the same capture as ", known.name.substr(known.name.find(' ') + 1), " of [",
+               known.name.substr(0, known.name.find(':')), "] (sha256 ", sha256.substr(0, 12), "...); ",
+               same_side ? "repeats are runs of their own, each recorded once"
+                         : "a capture held against itself shows nothing: one of each side is expected"));
+  }
+  return absl::OkStatus();
+}
+
+// Of each path a capture, the captures of all ranks, or those of several repeats. The digest of a
+// capture.json covers its tensors, whose digests it names and which are checked here.
 StatusOr<std::vector<std::vector<Capture>>> OpenSide(const char* side, const std::vector<std::string>& paths,
                                                      std::vector<evidence::NamedDigest>* digests) {
   std::vector<std::vector<Capture>> repeats;
   for (const std::string& path : paths) {
-    PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> ranks, formats::OpenCaptures(path));
-    for (const Capture& capture : ranks) {
+    PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> captures, formats::OpenCaptures(path));
+    std::map<int64_t, std::vector<Capture>> by_repeat;
+    for (Capture& capture : captures) {
       PLINTH_RETURN_IF_ERROR(capture.VerifyDigests());
       const std::string text = JoinPath(capture.folder(), "capture.json");
       PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(text));
+      PLINTH_RETURN_IF_ERROR(CheckNew(side, text, sha256, *digests));
       digests->push_back({StrCat(side, ": ", text), std::move(sha256), ""});
+      by_repeat[capture.info().repeat].push_back(std::move(capture));
     }
-    repeats.push_back(std::move(ranks));
+    for (auto& [repeat, ranks] : by_repeat) repeats.push_back(std::move(ranks));
   }
   return repeats;
 }

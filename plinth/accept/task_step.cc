@@ -18,10 +18,6 @@ using engine::Forecast;
 using verify::CheckStatus;
 using verify::metrics::MetricRow;
 
-// What an acceptance of a forecasting model asks where nobody declared a band: a change that no plant would
-// see.
-constexpr const char* kDefaultBands[] = {"mase=0.5%", "wql=0.5%", "coverage_80=0.01"};
-
 std::string ForecastLines(const Inputs& inputs, const std::vector<Forecast>& forecasts,
                           const std::vector<double>& levels) {
   std::string out;
@@ -91,6 +87,7 @@ Record RecordOf(const MetricRow& row) {
   Record record;
   record.name = row.metric;
   record.status = row.status;
+  record.aside = !row.band.has_value();
   record.measured = row.difference;
   if (row.band.has_value()) {
     record.limit = row.band->relative ? row.band->amount * std::abs(row.reference) : row.band->amount;
@@ -124,10 +121,10 @@ void Report(Work& work, const verify::metrics::MetricsResult& result) {
     const double worse = row.better == verify::metrics::Better::kHigher ? row.reference - row.candidate
                                                                         : row.candidate - row.reference;
     if (row.status == CheckStatus::kFailed) {
-      work.Say(Ask::kTask,
-               worse > 0 || row.better == verify::metrics::Better::kNeither ? Message::kTaskWorse
-                                                                            : Message::kTaskBetter,
-               {row.metric, Short(row.candidate), Short(row.reference), row.band->text});
+      work.SayWrong(Ask::kTask,
+                    worse > 0 || row.better == verify::metrics::Better::kNeither ? Message::kTaskWorse
+                                                                                 : Message::kTaskBetter,
+                    {row.metric, Short(row.candidate), Short(row.reference), row.band->text});
     } else {
       work.Say(Ask::kTask, Message::kTaskUndecided, {row.metric, row.reason});
     }
@@ -140,7 +137,7 @@ void Report(Work& work, const verify::metrics::MetricsResult& result) {
     record.limit = static_cast<double>(group.required);
     record.detail = group.reason;
     if (group.status != CheckStatus::kPassed)
-      work.Say(Ask::kTask, Message::kTaskUndecided, {group.group, group.reason});
+      work.SayWrong(Ask::kTask, Message::kRecordFailed, {group.group, group.reason});
     work.Add(Ask::kTask, std::move(record));
   }
   work.view.tables.push_back(std::move(table));
@@ -157,9 +154,8 @@ Status CheckTask(Work& work) {
   options.required_file = task.required;
   options.rules_file = task.rules;
   options.interrupted = work.interrupted;
-  for (const auto& [metric, band] : task.bands) options.bands.push_back(StrCat(metric, "=", band));
+  options.bands = work.recipe->Bands();
   if (work.session != nullptr) {
-    if (options.bands.empty()) options.bands.assign(std::begin(kDefaultBands), std::end(kDefaultBands));
     options.season = work.subject->inputs.season;
     PLINTH_RETURN_IF_ERROR(WriteForecasts(work, &options));
   } else {

@@ -69,6 +69,29 @@ class Both : public RunObserver {
   RunObserver* second_;
 };
 
+// What another model computed, or this one from other inputs, separates no errors. Digests of inputs are made
+// in two ways by two frameworks.
+Status CheckReference(const CaptureJob& job) {
+  const formats::Capture& reference = *job.record.forced_by;
+  const auto differ = [](const std::string& x, const std::string& y) {
+    return !x.empty() && !y.empty() && x != y;
+  };
+  const std::string &model = reference.info().model_digest, &inputs = reference.info().inputs_digest;
+  if (differ(model, job.model_digest)) {
+    return absl::InvalidArgumentError(StrCat(reference.folder(), ": is of another model, with digest ",
+                                             model.substr(0, 16), "...; one of the model that runs, ",
+                                             job.model_digest.substr(0, 16), "..., is expected"));
+  }
+  const JsonValue* framework = reference.info().producer.Find("framework");
+  const bool own = framework != nullptr && framework->text() != nullptr && *framework->text() == "plinth";
+  if (own && differ(inputs, job.inputs_digest)) {
+    return absl::InvalidArgumentError(StrCat(reference.folder(), ": is of other inputs, with digest ",
+                                             inputs.substr(0, 16), "...; one of the inputs of this run, ",
+                                             job.inputs_digest.substr(0, 16), "..., is expected"));
+  }
+  return absl::OkStatus();
+}
+
 Status AddOutput(const std::vector<Forecast>& forecasts, bool full, formats::CaptureWriter& writer) {
   std::vector<double> values;
   for (const Forecast& f : forecasts) values.insert(values.end(), f.values.begin(), f.values.end());
@@ -93,6 +116,7 @@ Status AddOutput(const std::vector<Forecast>& forecasts, bool full, formats::Cap
 Status WriteCapture(Session& session, std::span<const Group> groups, const ForecastRequest& request,
                     const CaptureJob& job, const std::string& folder, StopCheck cancelled,
                     RunObserver* watch) {
+  if (job.check_reference && job.record.forced_by != nullptr) PLINTH_RETURN_IF_ERROR(CheckReference(job));
   PLINTH_ASSIGN_OR_RETURN(auto writer, formats::CaptureWriter::Create(folder, InfoOf(session, job)));
   Recorder recorder(job.record, &writer);
   Both observers(recorder, watch);

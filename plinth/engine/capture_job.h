@@ -22,11 +22,13 @@ struct CaptureJob {
   std::string model_digest;   // ModelFolder::Digest(), or empty
   std::string inputs_digest;  // SeriesGroups::digest(), or empty
   std::string environment;    // text of environment.json; empty: none
+  // Refuse a capture that forces the run and is of another model or of other inputs.
+  bool check_reference = false;
 };
 
 // Forecasts `groups` and writes the capture `folder`. `watch` (optional) sees every step after the recorder
 // did, so that a test can plant a fault. Errors: those of Session::RunObserved, Recorder and CaptureWriter;
-// nothing is left behind then.
+// InvalidArgument for a reference that does not fit; nothing is left behind then.
 Status WriteCapture(Session& session, std::span<const Group> groups, const ForecastRequest& request,
                     const CaptureJob& job, const std::string& folder, StopCheck cancelled = {},
                     RunObserver* watch = nullptr);

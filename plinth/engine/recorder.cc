@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plinth/base/pattern.h"
+
 namespace plinth::engine {
 namespace {
 
@@ -54,7 +56,7 @@ bool Recorder::reads_constants() const {
 const Record* Recorder::RecordOf(std::string_view name) const {
   const Record* found = nullptr;
   for (const Record& record : options_.records) {
-    if (!record.outputs || !formats::MatchesPattern(record.name, name)) continue;
+    if (!record.outputs || !MatchesStars(record.name, name)) continue;
     if (record.full) return &record;
     if (found == nullptr) found = &record;
   }

@@ -8,6 +8,7 @@
 #include "plinth/evidence/dsse.h"
 #include "plinth/evidence/environment.h"
 #include "plinth/evidence/folder_files.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/evidence/statement.h"
 #include "plinth/evidence/unit_names.h"
 #include "plinth/formats/json.h"
@@ -196,10 +197,19 @@ class Opening {
     while (root.size() > 1 && root.ends_with('/')) root.pop_back();
     root = root.find('/') == root.npos ? std::string(".") : root.substr(0, root.rfind('/') + 1);
     PLINTH_ASSIGN_OR_RETURN(const std::string later, LaterUnit(root, statement_.identity, time));
-    if (later.empty()) return absl::OkStatus();
+    if (later.empty()) return CheckStanding(root);
     return Refuse(Fault::kOlderUnit,
                   StrCat(folder_, ": holds the unit of ", statement_.unit.finished, ", but ", later,
                          " is newer; an older unit proves nothing about now"));
+  }
+
+  // Failures that another key signed, or that the writer of this unit did not see.
+  Status CheckStanding(const std::string& root) {
+    if (options_.statement_only || !options_.check_standing) return absl::OkStatus();
+    PLINTH_ASSIGN_OR_RETURN(statement_.unit.standing,
+                            StandingFailures({&root, 1}, statement_.identity, &statement_.unit, keys_));
+    statement_.verdict = VerdictOf(statement_.unit);
+    return absl::OkStatus();
   }
 
   Evidence Result() {

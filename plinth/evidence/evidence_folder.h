@@ -1,6 +1,7 @@
 // Writes a unit of evidence as a folder, signed, and checks such folders again, offline.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,12 @@ struct WrittenEvidence {
   std::string history;   // <root>/history/<time>-<identity>
   std::string identity;  // 64 hex digits
   std::string later;     // the folder of a later unit, which stays the newest; empty: this one is
+  Verdict verdict = Verdict::kFail;
+  std::vector<StandingFailure> standing;  // earlier failures that this unit does not lift
 };
+
+// Makes the files once `standing` and with it the verdict are known.
+using FilesOfUnit = std::function<StatusOr<std::vector<EvidenceFile>>(const Unit& unit)>;
 
 // Writes `files` (records.jsonl among them), environment.json, test-result.dsse.json and, last, the statement
 // that names them all, twice: into <root>/history/<finished>-<identity> and <root>/<identity>. Both are
@@ -44,6 +50,11 @@ struct WrittenEvidence {
 // older than one of the history goes to the history alone. Errors: InvalidArgument for a unit that
 // contradicts itself (bad digests, times, names, a yes or warned beside failed records); AlreadyExists where
 // the history has a unit of that time; FileError.
+//
+// Earlier failures of the identity that the unit does not lift are written into it, as far as the same key
+// signed them: whatever becomes of the history, the newest unit tells of them, and fails (see standing.h).
+StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit, const FilesOfUnit& files,
+                                        const SigningKey& key);
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit,
                                         std::span<const EvidenceFile> files, const SigningKey& key);
 
@@ -93,6 +104,9 @@ struct OpenOptions {
   bool check_place = true;
   // Alone the statement and its signature; not the other files.
   bool statement_only = false;
+  // For a newest folder, opened whole: failures of the history beside it that stand become the unit's,
+  // whoever of the trusted signed them.
+  bool check_standing = true;
 };
 
 // Opens one unit's folder and checks everything in it; nothing is taken from bytes that were not verified.

@@ -18,6 +18,7 @@
 #include "plinth/evidence/environment.h"
 #include "plinth/evidence/evidence_folder.h"
 #include "plinth/evidence/folder_files.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/evidence/statement.h"
 #include "plinth/evidence/unit_names.h"
 #include "plinth/formats/json.h"
@@ -192,7 +193,7 @@ class Preparation {
       if (mkdir(folder.c_str(), 0777) != 0) return FileError(folder, "made a folder", errno);
     }
     statement_.identity = identity;
-    statement_.verdict = VerdictOf(statement_.unit.checklist);
+    statement_.verdict = VerdictOf(statement_.unit);
     RecordCounter counter("records.jsonl");
     for (const EvidenceFile& file : files) {
       PLINTH_RETURN_IF_ERROR(file.source.empty() ? AddText(file.name, file.text, &counter)
@@ -307,9 +308,15 @@ Status Publish(const Places& p, bool newest) {
 
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit,
                                         std::span<const EvidenceFile> files, const SigningKey& key) {
+  return WriteEvidence(
+      root, unit, [&](const Unit&) { return std::vector<EvidenceFile>(files.begin(), files.end()); }, key);
+}
+
+StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& given, const FilesOfUnit& make,
+                                        const SigningKey& key) {
+  Unit unit = given;
   PLINTH_ASSIGN_OR_RETURN(const std::string identity, unit.identity.Digest());
   PLINTH_ASSIGN_OR_RETURN(const std::string time, CompactTime(unit.finished));
-  PLINTH_RETURN_IF_ERROR(CheckFiles(files));
   PLINTH_ASSIGN_OR_RETURN(const formats::JsonValue environment,
                           formats::ParseJson(unit.environment_json, "the unit's environment"));
   if (environment.object() == nullptr) {
@@ -328,12 +335,17 @@ StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& uni
         StrCat(places.archived, ": is there already; a unit of another time is expected"));
   }
   PLINTH_ASSIGN_OR_RETURN(const std::string later, LaterUnit(root, identity, time));
+  TrustedKeys own;
+  own.Add(key.public_key(), /*local=*/true);
+  PLINTH_ASSIGN_OR_RETURN(unit.standing, StandingFailures({&root, 1}, identity, &unit, own));
+  PLINTH_ASSIGN_OR_RETURN(const std::vector<EvidenceFile> files, make(unit));
+  PLINTH_RETURN_IF_ERROR(CheckFiles(files));
   Status status = Preparation(places, unit, key).Run(identity, files);
   if (status.ok()) status = Publish(places, later.empty());
   RemoveTree(places.fresh);  // the old newest one, or what failed
   RemoveTree(places.to_archive);
   PLINTH_RETURN_IF_ERROR(status);
-  return WrittenEvidence{places.newest, places.archived, identity, later};
+  return WrittenEvidence{places.newest, places.archived, identity, later, VerdictOf(unit), unit.standing};
 }
 
 }  // namespace plinth::evidence

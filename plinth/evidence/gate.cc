@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plinth/base/files.h"
+#include "plinth/evidence/standing.h"
 #include "plinth/formats/json.h"
 
 namespace plinth::evidence {
@@ -51,15 +52,35 @@ std::string Refused(const Unit& unit) {
   return "";
 }
 
+// A failure of this identity that nothing has lifted.
+void Fail(const StandingFailure& failure, std::string sentence, GateResult* result) {
+  result->state = State::kFailed;
+  result->sentence = std::move(sentence);
+  if (!failure.reproduce.empty()) result->command = failure.reproduce;
+}
+
+// Roots whose units can be listed; one that cannot be read says nothing.
+std::vector<std::string> Readable(const std::vector<std::string>& roots) {
+  std::vector<std::string> readable;
+  for (const std::string& root : roots) {
+    if (ListUnits(root).ok()) readable.push_back(root);
+  }
+  return readable;
+}
+
 // What valid evidence for exactly this identity says about the request.
 void Decide(const GateRequest& request, const Evidence& evidence, GateResult* result) {
   result->folder = evidence.folder;
   result->finished = evidence.unit.finished;
   result->self_attested = evidence.self_attested;
   const std::string whose = StrCat("the evidence of ", evidence.unit.finished);
-  if (evidence.verdict == Verdict::kFail) {
-    result->state = State::kFailed;
-    result->sentence = StrCat(whose, " says that it computes wrong: ", Refused(evidence.unit));
+  if (const std::string refused = Refused(evidence.unit); !refused.empty()) {
+    Fail(FailureOf(evidence.unit), StrCat(whose, " says that it computes wrong: ", refused), result);
+    return;
+  }
+  if (!evidence.unit.standing.empty()) {
+    const StandingFailure& failure = evidence.unit.standing.front();
+    Fail(failure, ToText(failure, evidence.unit), result);
     return;
   }
   if (const auto open = Unanswered(evidence.unit); !open.empty()) {
@@ -127,16 +148,33 @@ GateResult Check(const GateRequest& request, const TrustedKeys& keys) {
   }
   result.identity = *identity;
   std::string refused;
+  const std::vector<std::string> readable = Readable(request.folders);
   for (const std::string& root : request.folders) {
     const std::string folder = JoinPath(root, *identity);
     Fault fault = Fault::kNone;
-    const auto evidence = OpenEvidence(folder, keys, {.identity = *identity}, &fault);
+    auto evidence = OpenEvidence(folder, keys, {.identity = *identity, .check_standing = false}, &fault);
     if (evidence.ok()) {
+      // Failures count wherever they are told of.
+      auto standing = StandingFailures(readable, *identity, &evidence->unit, keys);
+      if (!standing.ok()) {
+        result.sentence = std::string(standing.status().message());
+        return result;
+      }
+      evidence->unit.standing = *std::move(standing);
       Decide(request, *evidence, &result);
       return result;
     }
     if (fault == Fault::kMissing && !IsFolder(folder)) continue;
     if (refused.empty()) refused = std::string(evidence.status().message()), result.folder = folder;
+  }
+  if (const auto standing = StandingFailures(readable, *identity, nullptr, keys);
+      standing.ok() && !standing->empty()) {
+    const StandingFailure& failure = standing->front();
+    result.finished = failure.finished;
+    Fail(failure,
+         StrCat("the evidence of ", failure.finished, " says that it computes wrong: ", failure.text),
+         &result);
+    return result;
   }
   if (!refused.empty()) {
     result.sentence = refused;

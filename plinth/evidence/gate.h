@@ -35,9 +35,10 @@ struct GateResult {
 
 // Proven: the first root that holds evidence for exactly this identity has it valid, by a trusted key, with a
 // verdict that is no failure, every question but performance answered with yes or warned, and sizes that
-// cover the request. Failed: valid evidence for it says that it computes wrong. Stale: there is none, but
-// valid evidence for another state of the model; the sentence says which parts changed since the newest of
-// it. Unproven: everything else.
+// cover the request. Failed: valid evidence for it, in whichever root, says that it computes wrong, and no
+// later acceptance that asks at least the same lifts that; the command asks it again. Stale: there is none,
+// but valid evidence for another state of the model; the sentence says which parts changed since the newest
+// of it. Unproven: everything else.
 GateResult Check(const GateRequest& request, const TrustedKeys& keys);
 
 // Where evidence is looked for: `wanted` (--evidence) where it is not empty, the system's folder, and the one

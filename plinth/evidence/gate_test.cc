@@ -18,11 +18,12 @@ class GateTest : public EvidenceTest {
     request_.folders = {Path("first"), Path("evidence")};
   }
   GateResult Ask() { return Check(request_, keys_); }
-  void Expect(State state, const std::string& sentence) {
+  void Expect(State state, const std::string& sentence,
+              const std::string& command = "plinth accept --model '/models/my model'") {
     const GateResult result = Ask();
     EXPECT_EQ(StateName(result.state), StateName(state)) << result.sentence;
     EXPECT_EQ(result.sentence, sentence);
-    EXPECT_EQ(result.command, state == State::kProven ? "" : "plinth accept --model '/models/my model'");
+    EXPECT_EQ(result.command, state == State::kProven ? "" : command);
     EXPECT_EQ(result.identity, *request_.identity.Digest());
   }
 
@@ -77,7 +78,8 @@ TEST_F(GateTest, Failed) {
   WriteUnit(unit);
   Expect(
       State::kFailed,
-      "the evidence of 2026-12-01T00:00:00Z says that it computes wrong: operators: softmax differs by 3e-2");
+      "the evidence of 2026-12-01T00:00:00Z says that it computes wrong: operators: softmax differs by 3e-2",
+      unit.reproduce);
 }
 
 TEST_F(GateTest, StaleNamesWhatChanged) {

@@ -3,10 +3,12 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 
 #include "plinth/base/digest.h"
@@ -159,6 +161,22 @@ StatusOr<std::string> SigningKey::Sign(std::string_view message) const {
     return Refused("sign with");
   }
   return signature;
+}
+
+StatusOr<std::string> SigningKey::Derive(std::string_view purpose) const {
+  std::array<unsigned char, 32> seed;
+  size_t seed_size = seed.size();
+  unsigned int size = 0;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out;
+  const std::string message = StrCat("plinth derive: ", purpose);
+  const bool good = EVP_PKEY_get_raw_private_key(native_->key.get(), seed.data(), &seed_size) == 1 &&
+                    seed_size == seed.size() &&
+                    HMAC(EVP_sha256(), seed.data(), static_cast<int>(seed.size()), Bytes(message),
+                         message.size(), out.data(), &size) != nullptr &&
+                    size == 32;
+  OPENSSL_cleanse(seed.data(), seed.size());
+  if (!good) return Refused("derive a secret from");
+  return std::string(reinterpret_cast<const char*>(out.data()), size);
 }
 
 StatusOr<std::string> SigningKey::PrivatePem() const {

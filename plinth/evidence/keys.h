@@ -53,6 +53,9 @@ class SigningKey {
   const PublicKey& public_key() const { return public_; }
   // 64 bytes (Ed25519 without prehash). Errors: Unavailable where the crypto library refuses.
   StatusOr<std::string> Sign(std::string_view message) const;
+  // 32 bytes that only this key gives for that purpose: HMAC-SHA256 with the key's seed over "plinth derive:
+  // " and the purpose. A secret, which tells nothing about the key. Errors: Unavailable.
+  StatusOr<std::string> Derive(std::string_view purpose) const;
   // PKCS #8 in PEM; it is a secret.
   StatusOr<std::string> PrivatePem() const;
 

@@ -27,12 +27,16 @@ inline Unit SampleUnit(const std::string& finished = "2026-11-30T18:30:00.125Z")
                          {"driver", "none"},
                          {"version", "0.1.0"}};
   unit.envelope = {64, 512, 96};
+  unit.run = "00112233445566778899aabbccddeeff";
   unit.started = "2026-11-30T18:29:00Z";
   unit.finished = finished;
   unit.checklist = Unit::EmptyChecklist();
   for (ChecklistItem& item : unit.checklist) item.answer = Answer::kYes, item.text = "measured";
   unit.layers = {{"operators", Answer::kYes, "9 compared"},
                  {"task", Answer::kYes, "MASE 0.81 on both sides"}};
+  unit.asked = {{"layers.golden_cases", AskedItem::Covers::kSame, *Sha256Hex("cases"), 0},
+                {"run.repeats", AskedItem::Covers::kAtLeast, "", 5},
+                {"task.band.mase", AskedItem::Covers::kAtMost, "", 0.005}};
   unit.inputs = {{"cases.safetensors", *Sha256Hex("cases"), *Sm3Hex("cases")}};
   unit.reference = {{"double", *Sha256Hex("reference"), ""}};
   unit.rules_sha256 = *Sha256Hex("rules");

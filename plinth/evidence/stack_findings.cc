@@ -261,6 +261,12 @@ void FindingMaker::Tools() {
     if (output.hung) {
       Add("tool-failed", Severity::kWarning, StrCat(output.name, " did not end in time and was stopped"),
           "run it by hand; a driver that hangs makes every tool hang");
+    } else if (output.name == "python" && output.exit_code != 0) {
+      // Nobody asks for an interpreter in passing: without it the frameworks are unknown.
+      Add("tool-failed", Severity::kWarning,
+          StrCat("the Python interpreter ended with exit code ", output.exit_code, " and told no packages",
+                 output.text.empty() ? "" : StrCat(": ", formats::QuotedShort(FirstLine(output.text)))),
+          "name a Python 3.8 or newer");
     } else if (output.exit_code != 0) {
       Add("tool-failed", Severity::kNote,
           StrCat(output.name, " ended with exit code ", output.exit_code, ": ",

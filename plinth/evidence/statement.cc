@@ -1,6 +1,7 @@
 #include "plinth/evidence/statement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "plinth/base/digest.h"
@@ -31,6 +32,20 @@ Status CheckObject(const std::string& json, const std::string& what) {
   return absl::OkStatus();
 }
 
+Status CheckAsked(const std::vector<AskedItem>& asked) {
+  if (asked.empty()) return Bad("says nothing about what was asked");
+  std::set<std::string_view> ids;
+  for (const AskedItem& item : asked) {
+    const bool same = item.covers == AskedItem::Covers::kSame;
+    if (item.id.empty() || !ids.insert(item.id).second || (same ? item.text.empty() : false) ||
+        !std::isfinite(item.number)) {
+      return Bad(StrCat("what was asked, ", formats::QuotedShort(item.id),
+                        ", needs an id of its own and a text or a finite number"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 Status CheckUnit(const Statement& s) {
   const Unit& unit = s.unit;
   const std::string* model = unit.identity.Find("model");
@@ -52,6 +67,7 @@ Status CheckUnit(const Statement& s) {
   for (const auto& digest : unit.inputs) PLINTH_RETURN_IF_ERROR(CheckDigest(digest, "input"));
   for (const auto& digest : unit.preprocessing) PLINTH_RETURN_IF_ERROR(CheckDigest(digest, "preprocessing"));
   for (const auto& digest : unit.reference) PLINTH_RETURN_IF_ERROR(CheckDigest(digest, "reference"));
+  PLINTH_RETURN_IF_ERROR(CheckAsked(unit.asked));
   if (!IsHexDigest(unit.rules_sha256)) return Bad("the rule set needs its sha256, 64 hex digits");
   if (!unit.tool.binary_sha256.empty() && !IsHexDigest(unit.tool.binary_sha256)) {
     return Bad("the program's sha256 must be 64 hex digits, or empty");
@@ -172,6 +188,38 @@ void WriteAnswers(JsonWriter& w, const Unit& unit) {
   w.EndArray();
 }
 
+void WriteAsked(JsonWriter& w, const std::vector<AskedItem>& asked) {
+  w.Key("asked");
+  w.BeginArray();
+  for (const AskedItem& item : asked) {
+    w.BeginObject();
+    w.Key("id"), w.String(item.id);
+    w.Key("covers"), w.String(CoversName(item.covers));
+    w.Key("value");
+    item.covers == AskedItem::Covers::kSame ? w.String(item.text) : w.Number(item.number);
+    w.EndObject();
+  }
+  w.EndArray();
+}
+
+void WriteStanding(JsonWriter& w, const std::vector<StandingFailure>& standing) {
+  w.Key("standing");
+  w.BeginArray();
+  for (const StandingFailure& failure : standing) {
+    w.BeginObject();
+    w.Key("finished"), w.String(failure.finished);
+    w.Key("questions");
+    w.BeginArray();
+    for (const std::string& id : failure.questions) w.String(id);
+    w.EndArray();
+    w.Key("text"), w.String(failure.text);
+    w.Key("reproduce"), w.String(failure.reproduce);
+    WriteAsked(w, failure.asked);
+    w.EndObject();
+  }
+  w.EndArray();
+}
+
 void WriteRecords(JsonWriter& w, const RecordCounts& records) {
   w.Key("records");
   w.BeginObject();
@@ -236,6 +284,7 @@ void WriteRest(JsonWriter& w, const Unit& unit) {
   for (const std::string& limit : unit.limits) w.String(limit);
   w.EndArray();
   w.Key("reproduce"), w.String(unit.reproduce);
+  w.Key("run"), w.String(unit.run);
   w.Key("started"), w.String(unit.started);
   w.Key("finished"), w.String(unit.finished);
 }
@@ -279,6 +328,8 @@ StatusOr<std::string> StatementPayload(const Statement& s) {
   WriteModel(w, s);
   w.Key("verdict"), w.String(VerdictName(s.verdict));
   WriteAnswers(w, s.unit);
+  WriteAsked(w, s.unit.asked);
+  WriteStanding(w, s.unit.standing);
   WriteRecords(w, s.records);
   WriteConditions(w, s);
   WriteRest(w, s.unit);
@@ -316,6 +367,11 @@ std::string TestResultPayload(const Statement& s) {
   const auto tests = [&](std::string_view key, std::initializer_list<Answer> answers) {
     w.Key(key);
     w.BeginArray();
+    if (key == "failedTests") {
+      for (const StandingFailure& failure : s.unit.standing) {
+        w.String(StrCat("failed at ", failure.finished, ": ", Join(failure.questions, " ")));
+      }
+    }
     for (const ChecklistItem& item : s.unit.checklist) {
       if (std::find(answers.begin(), answers.end(), item.answer) == answers.end()) continue;
       w.String(item.answer == Answer::kUnproven ? StrCat(item.id, ": unproven") : item.id);

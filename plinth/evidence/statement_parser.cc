@@ -34,6 +34,13 @@ class Reader {
     Wrong(key, value, "an integer from 0 on");
     return 0;
   }
+  double Number(std::string_view key) const {
+    const JsonValue* value = object_.Find(key);
+    if (value != nullptr && value->real() != nullptr) return *value->real();
+    if (value != nullptr && value->integer() != nullptr) return static_cast<double>(*value->integer());
+    Wrong(key, value, "a number");
+    return 0;
+  }
   // "sha256:" and 64 hex digits; gives the digits.
   std::string Digest(std::string_view key) const {
     const std::string text = Text(key);
@@ -162,6 +169,28 @@ void CheckModelFiles(const Reader& predicate, const Statement& s) {
   }
 }
 
+std::vector<AskedItem> ReadAsked(const Reader& from) {
+  std::vector<AskedItem> asked;
+  std::set<std::string> ids;
+  from.EachObject("asked", [&](const Reader& r) {
+    AskedItem item;
+    item.id = r.Text("id");
+    const std::optional<AskedItem::Covers> covers = CoversOf(r.Text("covers"));
+    if (!covers) return r.Wrong("covers", r.Find("covers"), "same, at-least or at-most");
+    item.covers = *covers;
+    if (item.covers == AskedItem::Covers::kSame) {
+      item.text = r.Text("value");
+    } else {
+      item.number = r.Number("value");
+    }
+    if (!ids.insert(item.id).second)
+      r.Fail(StrCat("the id ", formats::QuotedShort(item.id), " appears twice"));
+    asked.push_back(std::move(item));
+  });
+  if (from.ok() && asked.empty()) from.Fail("\"asked\" is empty; what was asked is expected");
+  return asked;
+}
+
 void ReadAnswers(const Reader& predicate, Statement* s) {
   size_t at = 0;
   predicate.EachObject("checklist", [&](const Reader& r) {
@@ -178,7 +207,21 @@ void ReadAnswers(const Reader& predicate, Statement* s) {
     std::string name = r.Text("name"), text = r.Text("text");
     s->unit.layers.push_back({std::move(name), ReadAnswer(r), std::move(text)});
   });
-  s->verdict = VerdictOf(s->unit.checklist);
+  s->unit.asked = ReadAsked(predicate);
+  predicate.EachObject("standing", [&](const Reader& r) {
+    StandingFailure failure{r.Text("finished"), {}, r.Text("text"), r.Text("reproduce"), ReadAsked(r)};
+    r.Each("questions", kChecklistIds.size(), [&](const JsonValue& item, const std::string& place) {
+      if (item.text() == nullptr || s->unit.Item(*item.text()) == nullptr) {
+        return r.Fail(StrCat(place, " is none of ", Join(kChecklistIds, ", ")));
+      }
+      failure.questions.push_back(*item.text());
+    });
+    if (r.ok() && (failure.questions.empty() || !CompactTime(failure.finished).ok())) {
+      r.Fail("a failure that stands needs a time and the questions that failed");
+    }
+    s->unit.standing.push_back(std::move(failure));
+  });
+  s->verdict = VerdictOf(s->unit);
   if (predicate.ok() && predicate.Text("verdict") != VerdictName(s->verdict)) {
     predicate.Wrong("verdict", predicate.Find("verdict"),
                     StrCat(VerdictName(s->verdict), ", as the answers give,"));
@@ -226,6 +269,7 @@ void ReadConditions(const Reader& predicate, Statement* s) {
     unit.limits.push_back(*item.text());
   });
   unit.reproduce = predicate.Text("reproduce");
+  unit.run = predicate.Text("run");
   unit.started = predicate.Text("started");
   unit.finished = predicate.Text("finished");
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kMaxLineBytes = 1 << 20;
 constexpr std::array<std::string_view, 4> kAnswers = {"yes", "warned", "no", "unproven"};
 
+constexpr std::array<std::string_view, 3> kCovers = {"same", "at-least", "at-most"};
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool InRange(std::string_view digits, int low, int high) {
@@ -30,6 +32,14 @@ std::optional<Answer> AnswerOf(std::string_view name) {
   return static_cast<Answer>(at - kAnswers.begin());
 }
 
+std::string_view CoversName(AskedItem::Covers covers) { return kCovers[static_cast<size_t>(covers)]; }
+
+std::optional<AskedItem::Covers> CoversOf(std::string_view name) {
+  const auto at = std::find(kCovers.begin(), kCovers.end(), name);
+  if (at == kCovers.end()) return std::nullopt;
+  return static_cast<AskedItem::Covers>(at - kCovers.begin());
+}
+
 std::string_view VerdictName(Verdict verdict) {
   constexpr std::array<std::string_view, 3> kNames = {"pass", "warn", "fail"};
   return kNames[static_cast<size_t>(verdict)];
@@ -43,6 +53,10 @@ Verdict VerdictOf(const std::array<ChecklistItem, 7>& checklist) {
     if (item.answer != Answer::kYes) verdict = Verdict::kWarn;
   }
   return verdict;
+}
+
+Verdict VerdictOf(const Unit& unit) {
+  return unit.standing.empty() ? VerdictOf(unit.checklist) : Verdict::kFail;
 }
 
 std::array<ChecklistItem, 7> Unit::EmptyChecklist() {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "plinth/base/check_status.h"
 #include "plinth/base/status.h"
 #include "plinth/plan/identity.h"
 
@@ -64,15 +65,40 @@ struct Tool {
   std::string binary_sha256;                     // of the program; may be empty
 };
 
+// One part of what an acceptance asked: another acceptance asks at least as much where its part of the same
+// id has the same text, or a number that is not smaller, or not larger.
+struct AskedItem {
+  enum class Covers : uint8_t { kSame, kAtLeast, kAtMost };
+  std::string id;  // "layers.golden_cases", "run.repeats"; once in a unit
+  Covers covers = Covers::kSame;
+  std::string text;   // of kSame
+  double number = 0;  // of the others
+  bool operator==(const AskedItem&) const = default;
+};
+std::string_view CoversName(AskedItem::Covers covers);  // "same", "at-least", "at-most"
+std::optional<AskedItem::Covers> CoversOf(std::string_view name);
+
+// An earlier failure of the same identity that nothing has lifted since (see standing.h).
+struct StandingFailure {
+  std::string finished;                // of the unit that failed
+  std::vector<std::string> questions;  // ids of those it answered with no
+  std::string text;                    // "layers: ...": the first of them with its answer
+  std::string reproduce;               // the command that asks the same again
+  std::vector<AskedItem> asked;
+};
+
 struct Unit {
   std::string model_name;
   std::vector<NamedDigest> model_files;  // those that the model's digest covers; may be empty
   // Part "model" is the model's digest, 64 hex digits.
   NumericsIdentity identity;
   Envelope envelope;
+  std::string run;                // 32 hex digits, random, of this acceptance; may be empty
   std::string started, finished;  // RFC 3339, UTC: "2026-11-30T18:30:00Z", fractions of a second allowed
   std::array<ChecklistItem, 7> checklist;
   std::vector<LayerResult> layers;
+  std::vector<AskedItem> asked;           // at least one
+  std::vector<StandingFailure> standing;  // WriteEvidence fills it
   std::vector<NamedDigest> inputs, preprocessing, reference;
   std::string rules_sha256;  // of the rule set, 64 hex digits
   Tool tool;
@@ -95,10 +121,11 @@ struct Unit {
 inline constexpr std::string_view kOptionalItem = "performance";
 // Fail where an answer is no; else warn where one is warned, or unproven but for kOptionalItem; else pass.
 Verdict VerdictOf(const std::array<ChecklistItem, 7>& checklist);
+// Fail also where an earlier failure stands.
+Verdict VerdictOf(const Unit& unit);
 
 // How the lines of records.jsonl are counted: status -> lines, in the order of kRecordStatuses.
-inline constexpr std::array<std::string_view, 9> kRecordStatuses = {
-    "passed", "warned", "failed", "unimplemented", "refused", "mistrusted", "unproven", "missing", "extra"};
+inline constexpr auto& kRecordStatuses = kCheckStatusNames;
 struct RecordCounts {
   int64_t total = 0;
   std::array<int64_t, 9> by_status{};

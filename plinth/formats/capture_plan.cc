@@ -1,6 +1,7 @@
 #include "plinth/formats/capture_plan.h"
 
 #include "plinth/base/files.h"
+#include "plinth/base/pattern.h"
 #include "plinth/formats/capture.h"
 #include "plinth/formats/toml.h"
 
@@ -123,28 +124,9 @@ std::string ToToml(const CapturePlan& plan, std::string_view comment) {
   return out;
 }
 
-bool MatchesPattern(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = pattern.npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p, ++n;
-    } else if (star != pattern.npos) {
-      p = star + 1;  // the last star takes one character more
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool MatchesModuleOf(std::string_view pattern, std::string_view path) {
   for (;;) {
-    if (MatchesPattern(pattern, path)) return true;
+    if (MatchesStars(pattern, path)) return true;
     const size_t dot = path.rfind('.');
     if (dot == path.npos) return false;
     path = path.substr(0, dot);

@@ -13,7 +13,7 @@ namespace plinth::formats {
 // docs/captures.md describes the file; the hooks for PyTorch read it too.
 struct CapturePlan {
   struct Record {
-    std::string name;   // module path, or a pattern in which * stands for any text
+    std::string name;   // module path, or a pattern, see MatchesStars
     bool full = false;  // else statistics alone
     bool inputs = false, outputs = true;
     bool operators = false;  // also the operators inside it
@@ -34,10 +34,7 @@ StatusOr<CapturePlan> LoadCapturePlan(const std::string& path);
 // The text of a plan file. `comment`: lines for people at its beginning, without "#".
 std::string ToToml(const CapturePlan& plan, std::string_view comment = "");
 
-// Whether `name` is what the pattern says; * stands for any text, also none, dots included. Linear time in
-// practice, never worse than the product of both lengths.
-bool MatchesPattern(std::string_view pattern, std::string_view name);
-// Whether the pattern is `path` or a module that holds it ("a.*" and "a" hold "a.b.c").
+// Whether the pattern (see MatchesStars) is `path` or a module that holds it ("a.*" and "a" hold "a.b.c").
 bool MatchesModuleOf(std::string_view pattern, std::string_view path);
 
 }  // namespace plinth::formats

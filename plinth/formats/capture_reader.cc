@@ -209,20 +209,22 @@ void Capture::ReleasePages(const CaptureEntry& entry) const {
 }
 
 Status Capture::VerifyDigests() const {
-  for (const CaptureEntry& entry : entries_) {
-    const ConstTensorRef* tensor = Tensor(entry);
-    if (tensor == nullptr || entry.digest.empty()) continue;
-    Sha256 sha;
-    sha.Update(std::span(tensor->data, static_cast<size_t>(tensor->bytes)));
-    ReleasePages(entry);
-    PLINTH_ASSIGN_OR_RETURN(const std::string digest, sha.Hex());
-    if (digest == entry.digest) continue;
-    return absl::DataLossError(StrCat(folder_, ": the tensor of entry ", entry.index, " (",
-                                      QuotedShort(entry.Key()), ") has the sha256 ", digest.substr(0, 16),
-                                      "..., and capture.json says ", entry.digest.substr(0, 16),
-                                      "...; the file was changed after it was written"));
-  }
+  for (const CaptureEntry& entry : entries_) PLINTH_RETURN_IF_ERROR(VerifyDigest(entry));
   return absl::OkStatus();
+}
+
+Status Capture::VerifyDigest(const CaptureEntry& entry) const {
+  const ConstTensorRef* tensor = Tensor(entry);
+  if (tensor == nullptr || entry.digest.empty()) return absl::OkStatus();
+  Sha256 sha;
+  sha.Update(std::span(tensor->data, static_cast<size_t>(tensor->bytes)));
+  ReleasePages(entry);
+  PLINTH_ASSIGN_OR_RETURN(const std::string digest, sha.Hex());
+  if (digest == entry.digest) return absl::OkStatus();
+  return absl::DataLossError(StrCat(folder_, ": the tensor of entry ", entry.index, " (",
+                                    QuotedShort(entry.Key()), ") has the sha256 ", digest.substr(0, 16),
+                                    "..., and capture.json says ", entry.digest.substr(0, 16),
+                                    "...; the file was changed after it was written"));
 }
 
 StatusOr<std::vector<Capture>> OpenCaptures(const std::string& folder) {

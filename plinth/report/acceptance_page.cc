@@ -6,8 +6,10 @@
 
 #include "plinth/base/text.h"
 #include "plinth/report/assets.h"
+#include "plinth/report/check_result.h"
 #include "plinth/report/drift_picture.h"
 #include "plinth/report/markup.h"
+#include "plinth/report/sentences.h"
 
 namespace plinth {
 namespace {
@@ -40,19 +42,35 @@ Words WordsOf(Answer answer) {
 
 struct Conclusion {
   const char* css_class;
-  Message name, means;
+  Message name;
 };
 
 Conclusion ConclusionOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kPass:
-      return {"proven", Message::kVerdictPass, Message::kConclusionPass};
+      return {"proven", Message::kVerdictPass};
     case Verdict::kWarn:
-      return {"unproven", Message::kVerdictWarn, Message::kConclusionWarn};
+      return {"unproven", Message::kVerdictWarn};
     case Verdict::kFail:
       break;
   }
-  return {"failed", Message::kVerdictFail, Message::kConclusionFail};
+  return {"failed", Message::kVerdictFail};
+}
+
+// A status or severity as a word of the language; anything else as it stands.
+std::string WordOf(Message column, const std::string& cell, Language language) {
+  if (column == Message::kColumnStatus) {
+    for (int i = 0; i <= static_cast<int>(CheckStatus::kExtra); ++i) {
+      if (cell != CheckStatusName(static_cast<CheckStatus>(i))) continue;
+      return std::string(Text(language, static_cast<Message>(static_cast<int>(Message::kStatusPassed) + i)));
+    }
+  }
+  if (column == Message::kColumnSeverity) {
+    for (const Message word : {Message::kSeverityError, Message::kSeverityWarning, Message::kSeverityNote}) {
+      if (cell == Text(Language::kEnglish, word)) return std::string(Text(language, word));
+    }
+  }
+  return Said(language, cell);
 }
 
 class Page {
@@ -98,15 +116,35 @@ class Page {
     StrAppend(&out_, "<header>\n<div class=\"top\"><div><h1>", Say(Message::kAcceptanceReport),
               "</h1><p id=\"summary\">", Escaped(view_.model), "</p></div><span class=\"badge ", c.css_class,
               "\"><span class=\"dot\"></span>", Say(c.name), "</span></div>\n<p class=\"conclusion ",
-              c.css_class, "\">", Say(c.means), "</p>\n", "<dl class=\"facts\">\n");
-    for (const auto& [name, value] : view_.facts) Fact(Text(language_, name), value);
+              c.css_class, "\">", Say(MeaningOf(view_)), "</p>\n");
+    Why();
+    StrAppend(&out_, "<dl class=\"facts\">\n");
+    for (const auto& [name, value] : view_.facts) Fact(Text(language_, name), Said(language_, value));
     Fact(Text(language_, Message::kNumericsIdentity), view_.identity);
     Fact(Text(language_, Message::kSignedBy), view_.signer);
     Fact(Text(language_, Message::kVersion), StrCat("Plinth ", view_.version));
+    Fact(Text(language_, Message::kCommit),
+         view_.commit == "unknown" ? std::string(Text(language_, Message::kUnknown)) : view_.commit);
     Fact(Text(language_, Message::kCreated), view_.created);
     out_ += "</dl>\n";
     if (view_.self_attested) StrAppend(&out_, "<p class=\"means\">", Say(Message::kSelfAttested), "</p>\n");
     out_ += "</header>\n";
+  }
+
+  // One sentence for each question that failed, and for each earlier failure that stands.
+  void Why() {
+    std::string items;
+    for (const AcceptanceView::Question& q : view_.questions) {
+      if (!q.why.has_value()) continue;
+      StrAppend(&items, "<li><strong>", Say(q.question), "</strong> <span dir=\"auto\">",
+                Escaped(Text(language_, *q.why)), "</span></li>\n");
+    }
+    for (const Phrase& phrase : view_.standing) {
+      StrAppend(&items, "<li dir=\"auto\">", Escaped(Text(language_, phrase)), "</li>\n");
+    }
+    if (items.empty()) return;
+    StrAppend(&out_, "<div class=\"why\"><h2>", Say(Message::kWhyFailed), "</h2>\n<ul>\n", items,
+              "</ul></div>\n");
   }
 
   void Questions() {
@@ -143,7 +181,9 @@ class Page {
       out_ += marked ? "<tr class=\"marked\">" : "<tr>";
       for (size_t c = 0; c < table.rows[r].size(); ++c) {
         const char* tag = c == 0 ? "th scope=\"row\"" : "td";
-        StrAppend(&out_, "<", tag, " dir=\"auto\">", Escaped(table.rows[r][c]), c == 0 ? "</th>" : "</td>");
+        StrAppend(&out_, "<", tag, " dir=\"auto\">",
+                  Escaped(WordOf(table.columns.at(c), table.rows[r][c], language_)),
+                  c == 0 ? "</th>" : "</td>");
       }
       out_ += "</tr>\n";
     }
@@ -178,6 +218,20 @@ class Page {
 };
 
 }  // namespace
+
+Message MeaningOf(const AcceptanceView& view) {
+  switch (view.verdict) {
+    case Verdict::kPass:
+      return Message::kConclusionPass;
+    case Verdict::kWarn:
+      return Message::kConclusionWarn;
+    case Verdict::kFail:
+      break;
+  }
+  const bool itself = std::any_of(view.questions.begin(), view.questions.end(),
+                                  [](const auto& q) { return q.answer == Answer::kNo; });
+  return itself || view.standing.empty() ? Message::kConclusionFail : Message::kConclusionStanding;
+}
 
 std::string AcceptancePage(const AcceptanceView& view, Language language) {
   return Page(view, language).Write();

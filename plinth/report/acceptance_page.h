@@ -7,6 +7,9 @@
 
 namespace plinth {
 
+// What the verdict means for those who want to use the model.
+Message MeaningOf(const AcceptanceView& view);
+
 // The whole page, without scripts; it needs no network and allows none. All texts are taken as hostile.
 std::string AcceptancePage(const AcceptanceView& view, Language language);
 

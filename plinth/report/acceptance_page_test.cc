@@ -67,9 +67,42 @@ TEST(AcceptancePage, SpeaksChinese) {
   EXPECT_THAT(page, Not(HasSubstr("first drift")));
 }
 
+TEST(AcceptancePage, SaysWhyInOneSentenceForEachQuestionThatFailed) {
+  AcceptanceView view = Example();
+  view.questions[1].why = view.questions[1].reasons[0];
+  const std::string page = AcceptancePage(view, Language::kEnglish);
+  const size_t why = page.find("Why it failed");
+  ASSERT_NE(why, std::string::npos);
+  EXPECT_LT(why, page.find("Seven questions"));
+  EXPECT_LT(page.find("first drift at blocks.2", why), page.find("Seven questions"));
+  EXPECT_THAT(AcceptancePage(Example(), Language::kEnglish), Not(HasSubstr("Why it failed")));
+}
+
+TEST(AcceptancePage, SaysWhichEarlierFailureStands) {
+  AcceptanceView view = Example();
+  view.questions[1].answer = AcceptanceView::Answer::kYes;
+  view.standing = {
+      {Message::kStandingFailure, {"T0", "layers: x", "run.repeats was 59, is 5", "plinth accept"}}};
+  EXPECT_THAT(
+      AcceptancePage(view, Language::kEnglish),
+      HasSubstr("This run found nothing wrong, but an earlier failure of the same numerics identity stands"));
+  EXPECT_THAT(AcceptancePage(view, Language::kChinese), HasSubstr("run.repeats 原为 59，现为 5"));
+}
+
+TEST(AcceptancePage, StatusesAreWordsOfTheLanguage) {
+  AcceptanceView view = Example();
+  view.tables = {{Message::kTableFindings,
+                  {Message::kColumnName, Message::kColumnStatus, Message::kColumnSeverity},
+                  {{"unproven", "unproven", "warning"}, {"a", "mistrusted", "error"}},
+                  {}}};
+  const std::string page = AcceptancePage(view, Language::kChinese);
+  EXPECT_THAT(page, HasSubstr(">unproven</th><td dir=\"auto\">未证明</td><td dir=\"auto\">警告</td>"));
+  EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">不可信</td><td dir=\"auto\">错误</td>"));
+}
+
 TEST(AcceptancePage, TakesEveryTextAsHostile) {
   AcceptanceView view = Example();
-  const std::string attack = "<script>alert(1)</script>\"'&\xff";
+  const std::string attack = "<script>alert(1)</script>\"'&\xff\u202e\u2066";
   view.model = view.identity = view.version = view.created = view.signer = view.first_drift = attack;
   view.facts = {{Message::kMachine, attack}};
   view.questions[0].reasons = {{Message::kOperatorsFailed, {attack, attack, attack}}};
@@ -82,6 +115,8 @@ TEST(AcceptancePage, TakesEveryTextAsHostile) {
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("http://")));
+  EXPECT_THAT(page, Not(HasSubstr("\u202e")));
+  EXPECT_THAT(page, Not(HasSubstr("\u2066")));
 }
 
 TEST(AcceptancePage, CutsLongTables) {

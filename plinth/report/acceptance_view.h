@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ struct Phrase {
   Message message;
   std::vector<std::string> arguments;
 };
+// Fixed sentences among the arguments are said in the language too (sentences.h).
 std::string Text(Language language, const Phrase& phrase);
 
 struct AcceptanceView {
@@ -26,6 +28,7 @@ struct AcceptanceView {
     Message question;  // "Do all layers agree with the reference?"
     Answer answer = Answer::kUnproven;
     std::vector<Phrase> reasons;  // the most important one first
+    std::optional<Phrase> why;    // of one that is answered with no: one sentence
   };
   // Drift over depth: one layer, in execution order. Relative L2 errors; NaN where it was not measured.
   struct DriftPoint {
@@ -45,6 +48,7 @@ struct AcceptanceView {
   std::string identity;  // digest
   std::string created;   // as the reader should see it
   std::string version;   // of Plinth
+  std::string commit;    // that it was built from; empty: not shown
   std::string signer;    // key id, or empty
   bool self_attested = true;
   std::vector<std::pair<Message, std::string>> facts;  // further names and values, as machine and data
@@ -53,6 +57,7 @@ struct AcceptanceView {
   double drift_limit = 0;              // relative L2 that a layer may have
   std::string first_drift;             // name of the first layer beyond it; empty: none
   std::vector<Table> tables;           // operators, layers, metrics, speed, environment findings, identity
+  std::vector<Phrase> standing;        // earlier failures that this acceptance does not lift
   std::vector<Phrase> limits;          // known limits
   std::vector<std::string> reproduce;  // commands
 };

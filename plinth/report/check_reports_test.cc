@@ -21,7 +21,9 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 CheckRun Sample() {
-  CheckRun run{"plinth accept plinth-ts-0", "0.1.0", "run-1", 1'796'063'400'125, 1'796'063'402'625, {}};
+  CheckRun run{
+      "plinth accept plinth-ts-0", "0.1.0", "00112233445566778899aabbccddeeff", "abc", 1'796'063'400'125,
+      1'796'063'402'625,           {}};
   run.results = {
       {"operators", "softmax f32", CheckStatus::kPassed, "", "", 0.25},
       {"operators", "gelu f32", CheckStatus::kFailed, "max_abs 3e-2 > 1e-5", "plinth verify ops --op unary",
@@ -129,8 +131,11 @@ void ExpectCtrf(const json& report) {
     }
     EXPECT_TRUE(required.empty());
   };
-  keys(report, {"results", "reportFormat", "specVersion"},
-       {"runId", "generatedBy", "extra", "reportId", "timestamp"});
+  keys(report, {"results", "reportFormat", "specVersion"}, {"generatedBy", "extra", "reportId", "timestamp"});
+  const std::regex uuid("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
+  if (report.contains("reportId")) EXPECT_TRUE(std::regex_match(report["reportId"].get<std::string>(), uuid));
+  const std::regex time("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z");
+  EXPECT_TRUE(std::regex_match(report["timestamp"].get<std::string>(), time)) << report["timestamp"];
   EXPECT_EQ(report["reportFormat"], "CTRF");
   EXPECT_TRUE(
       std::regex_match(report["specVersion"].get<std::string>(), std::regex("[0-9]+\\.[0-9]+\\.[0-9]+")));
@@ -158,7 +163,9 @@ void ExpectCtrf(const json& report) {
 TEST(CtrfTest, FollowsItsSchema) {
   const json report = json::parse(CtrfJson(Sample()));
   ExpectCtrf(report);
-  EXPECT_EQ(report["runId"], "run-1");
+  EXPECT_EQ(report["reportId"], "00112233-4455-4677-8899-aabbccddeeff");
+  EXPECT_EQ(report["timestamp"], "2026-11-30T18:30:02.625Z");
+  EXPECT_EQ(report["extra"]["subject"], "abc");
   EXPECT_EQ(report["results"]["summary"]["duration"], 2500);
   EXPECT_EQ(report["results"]["summary"]["suites"], 3);
   const json& gelu = report["results"]["tests"][1];
@@ -187,6 +194,19 @@ TEST(CtrfTest, HostileTexts) {
   ExpectCtrf(report);
   EXPECT_THAT(report["results"]["tests"][1]["name"].get<std::string>(),
               HasSubstr("\"/><script>&amp;</testcase>]]><!--"));
+}
+
+// U+202E would show "fdp.exe" as "exe.pdf"; such characters are not handed on as they are.
+TEST(CheckReportsTest, NothingMisleadsTheReader) {
+  CheckRun run = Sample();
+  const char* characters[] = {"\u202e", "\u2066", "\u200f", "\u061c",
+                              "\ufeff", "\u2028", "\u009b", "\U000e0041"};
+  for (const char* c : characters) {
+    run.name = run.results[0].name = run.results[1].message = run.results[0].suite = StrCat("a", c, "b");
+    EXPECT_EQ(JunitXml(run).find(c), std::string::npos);
+    EXPECT_THAT(JunitXml(run), HasSubstr("name=\"a\uFFFDb\""));
+    EXPECT_EQ(CtrfJson(run).find(c), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -1,14 +1,6 @@
 #include "plinth/report/check_result.h"
 
-#include <array>
-
 namespace plinth {
-
-std::string_view CheckStatusName(CheckStatus status) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "passed", "warned", "failed", "unimplemented", "refused", "mistrusted", "unproven", "missing", "extra"};
-  return kNames[static_cast<size_t>(status)];
-}
 
 CheckOutcome OutcomeOf(CheckStatus status) {
   switch (status) {

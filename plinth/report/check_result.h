@@ -6,21 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace plinth {
+#include "plinth/base/check_status.h"
 
-// The one list of statuses that everything Plinth checks ends in.
-enum class CheckStatus : uint8_t {
-  kPassed,
-  kWarned,
-  kFailed,
-  kUnimplemented,
-  kRefused,
-  kMistrusted,
-  kUnproven,
-  kMissing,
-  kExtra
-};
-std::string_view CheckStatusName(CheckStatus status);  // "passed", "warned", ...
+namespace plinth {
 
 // How tools with fewer words take a status: unimplemented and missing count as failed, and so does what was
 // mistrusted (its limits were never checked); refused as documented, unproven and extra are skipped: nothing
@@ -42,7 +30,8 @@ struct CheckResult {
 struct CheckRun {
   std::string name;      // "plinth accept plinth-ts-0"
   std::string version;   // of Plinth
-  std::string run_id;    // the same for all reports of one run; may be empty
+  std::string run_id;    // 32 hex digits, random, the same for all reports of one run; may be empty
+  std::string subject;   // what was checked, by digest; may be empty
   int64_t start_ms = 0;  // milliseconds since 1970
   int64_t stop_ms = 0;
   std::vector<CheckResult> results;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <ctime>
 #include <set>
 
 #include "plinth/base/text.h"
@@ -37,6 +39,32 @@ void AppendTest(const CheckResult& result, std::string* out) {
   *out += "}";
 }
 
+// The run's random digits as a UUID of version 4 (RFC 9562): six of its bits say so. Empty for anything else
+// than 32 hex digits.
+std::string Uuid(std::string_view digits) {
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (digits.size() != 32 || !std::all_of(digits.begin(), digits.end(), is_hex)) return "";
+  std::string uuid(digits);
+  uuid[12] = '4';
+  const int variant = uuid[16] <= '9' ? uuid[16] - '0' : uuid[16] - 'a' + 10;
+  uuid[16] = "89ab"[variant & 3];
+  for (const size_t dash : {20, 16, 12, 8}) uuid.insert(dash, "-");
+  return uuid;
+}
+
+// RFC 3339, to the millisecond.
+std::string Timestamp(int64_t milliseconds) {
+  const std::time_t seconds = milliseconds / 1000;
+  std::tm parts{};
+  if (milliseconds < 0 || gmtime_r(&seconds, &parts) == nullptr || parts.tm_year > 8099) {
+    return "1970-01-01T00:00:00.000Z";
+  }
+  char text[40];
+  const size_t size = std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text + size, sizeof(text) - size, ".%03dZ", static_cast<int>(milliseconds % 1000));
+  return text;
+}
+
 }  // namespace
 
 std::string CtrfJson(const CheckRun& run) {
@@ -48,9 +76,13 @@ std::string CtrfJson(const CheckRun& run) {
   }
   const auto count = [&](CheckOutcome outcome) { return counts[static_cast<size_t>(outcome)]; };
   std::string out = "{\"reportFormat\":\"CTRF\",\"specVersion\":\"1.0.0\"";
-  if (!run.run_id.empty()) StrAppend(&out, ",\"runId\":", Quoted(run.run_id));
-  StrAppend(&out, ",\"generatedBy\":\"plinth\",\"extra\":{\"run\":", Quoted(run.name),
-            "},\"results\":{\"tool\":{\"name\":\"plinth\",\"version\":", Quoted(run.version),
+  if (const std::string uuid = Uuid(run.run_id); !uuid.empty()) {
+    StrAppend(&out, ",\"reportId\":", Quoted(uuid));
+  }
+  StrAppend(&out, ",\"timestamp\":", Quoted(Timestamp(run.stop_ms)),
+            ",\"generatedBy\":\"plinth\",\"extra\":{\"run\":", Quoted(run.name));
+  if (!run.subject.empty()) StrAppend(&out, ",\"subject\":", Quoted(run.subject));
+  StrAppend(&out, "},\"results\":{\"tool\":{\"name\":\"plinth\",\"version\":", Quoted(run.version),
             "},\"summary\":{\"tests\":", run.results.size(), ",\"passed\":", count(CheckOutcome::kPassed),
             ",\"failed\":", count(CheckOutcome::kFailed), ",\"skipped\":", count(CheckOutcome::kSkipped),
             ",\"pending\":0,\"other\":", count(CheckOutcome::kWarned), ",\"suites\":", suites.size(),

@@ -6,15 +6,18 @@
 
 #include "plinth/base/text.h"
 #include "plinth/report/markup.h"
+#include "plinth/report/utf8.h"
 
 namespace plinth {
 namespace {
 
 using Point = AcceptanceView::DriftPoint;
 
-constexpr double kWidth = 960, kHeight = 340;
-constexpr double kLeft = 64, kRight = 16, kTop = 14, kBottom = 62;
+constexpr double kWidth = 960, kHeight = 364;
+constexpr double kLeft = 64, kRight = 16, kTop = 14, kBottom = 86;
 constexpr int kMostNames = 12;
+// How far to the left a letter of a turned name reaches, and how many letters fit below the axis.
+constexpr double kNameStep = 5.9, kMostLetters = 22;
 
 std::string Fixed(double value) {
   char text[32];
@@ -87,13 +90,25 @@ std::string Grid(const Scale& scale) {
   return out;
 }
 
+// The last `most` characters of a name, "…" before them where it is longer.
+std::string LastLetters(std::string_view name, size_t most) {
+  std::vector<size_t> starts;
+  for (size_t at = 0; at < name.size();) {
+    starts.push_back(at);
+    NextCodePoint(name, &at);
+  }
+  if (starts.size() <= most) return std::string(name);
+  return StrCat("…", name.substr(starts[starts.size() - most + 1]));
+}
+
 // Some names below the axis, evenly spread; the last part of each path is what differs.
 std::string Names(const std::vector<Point>& points) {
   std::string out;
   const size_t step = std::max<size_t>(1, (points.size() + kMostNames - 1) / kMostNames);
   for (size_t i = 0; i < points.size(); i += step) {
-    std::string name = points[i].layer;
-    if (name.size() > 22) name = StrCat("…", name.substr(name.size() - 20));
+    // Turned, it must not leave the picture on the left.
+    const auto room = static_cast<size_t>(std::clamp(X(i, points.size()) / kNameStep, 6.0, kMostLetters));
+    const std::string name = LastLetters(points[i].layer, room);
     const std::string x = Fixed(X(i, points.size())), y = Fixed(kHeight - kBottom + 14);
     StrAppend(&out, "<text x=\"", x, "\" y=\"", y, "\" text-anchor=\"end\" transform=\"rotate(-28 ", x, " ",
               y, ")\">", EscapeHtml(name), "</text>\n");

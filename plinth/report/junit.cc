@@ -6,60 +6,46 @@
 #include <ctime>
 
 #include "plinth/base/text.h"
-#include "plinth/base/utf8.h"
+#include "plinth/report/utf8.h"
 
 namespace plinth {
 namespace {
 
-// Characters that XML 1.0 has no place for, not even escaped: controls but tab and line ends, U+FFFE and
-// U+FFFF.
-bool IsForbidden(std::string_view character) {
-  if (character.size() == 1) {
-    const auto c = static_cast<unsigned char>(character[0]);
-    return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
-  }
-  return character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
-}
-
-size_t CharacterBytes(char first) {
-  const auto c = static_cast<unsigned char>(first);
-  return c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+// Characters that XML 1.0 has no place for, not even escaped (controls but tab and line ends, U+FFFE and
+// U+FFFF), and those that would mislead a reader.
+bool IsForbidden(char32_t c) {
+  const bool control = c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  return control || (c >= 0x7F && c < 0xA0) || c == 0xFFFE || c == 0xFFFF || Misleads(c);
 }
 
 // Safe in content and in attributes between double quotes, where parsers would turn line ends into spaces.
 std::string EscapeXml(std::string_view text) {
   std::string out;
-  while (!text.empty()) {
-    std::string_view good = text.substr(0, Utf8Prefix(text));
-    text.remove_prefix(good.size());
-    while (!good.empty()) {
-      const std::string_view character = good.substr(0, CharacterBytes(good[0]));
-      good.remove_prefix(character.size());
-      switch (character[0]) {
-        case '&':
-          out += "&amp;";
-          break;
-        case '<':
-          out += "&lt;";
-          break;
-        case '>':
-          out += "&gt;";
-          break;
-        case '"':
-          out += "&quot;";
-          break;
-        case '\t':
-        case '\n':
-        case '\r':
-          StrAppend(&out, "&#", static_cast<int>(character[0]), ";");
-          break;
-        default:
-          out += IsForbidden(character) ? std::string_view("\xEF\xBF\xBD") : character;
-      }
+  for (size_t at = 0; at < text.size();) {
+    const size_t from = at;
+    const char32_t code = NextCodePoint(text, &at);
+    switch (code) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\t':
+      case '\n':
+      case '\r':
+        StrAppend(&out, "&#", static_cast<int>(code), ";");
+        break;
+      default:
+        out += code == kReplacement || IsForbidden(code) ? std::string_view("\xEF\xBF\xBD")
+                                                         : text.substr(from, at - from);
     }
-    if (text.empty()) break;
-    out += "\xEF\xBF\xBD";
-    text.remove_prefix(1);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "plinth/base/check.h"
 #include "plinth/report/acceptance_view.h"
+#include "plinth/report/sentences.h"
 
 namespace plinth {
 namespace {
@@ -117,7 +118,7 @@ constexpr std::array<MessageRow, kRows> kTable = {{
      "{0} facts on record, no contradiction among their sources", "已记录 {0} 项事实，来源之间无矛盾"},
     {Message::kEnvironmentFinding, "environment_finding", "{0}; {1}", "{0}（处理办法：{1}）"},
     {Message::kInputsFixed, "inputs_fixed", "{0} windows from {1}, horizon {2}, season {3}; digest {4}",
-     "{1} 的 {0} 个窗口，预测步长 {2}，季节长度 {3}；摘要值 {4}"},
+     "{0} 个窗口，取自 {1}，预测步长 {2}，季节长度 {3}；摘要值 {4}"},
     {Message::kInputsCaptures, "inputs_captures", "{0} captures with the same digest of inputs {1}",
      "{0} 份捕获的输入摘要值相同：{1}"},
     {Message::kInputsUnknown, "inputs_unknown", "the captures do not say on which inputs they were made",
@@ -208,9 +209,14 @@ constexpr std::array<MessageRow, kRows> kTable = {{
     {Message::kLimitCaptured, "limit_captured",
      "holds for the inputs that were captured; nothing else was run", "仅适用于所捕获的输入；未运行其他输入"},
     {Message::kLimitNoCases, "limit_no_cases",
-     "no golden cases of the original implementation were named: layers and task were held against the same "
-     "weights in double, which shows wrong arithmetic but not wrong weights",
-     "未提供原始实现的基准用例：层与任务是与同一权重的双精度计算相比，可发现计算错误，但不能发现权重错误"},
+     "nothing outside Plinth anchors the weights: no golden cases of the original implementation were named, "
+     "and "
+     "layers and task were held against the same weights in double, which shows wrong arithmetic but not "
+     "wrong "
+     "weights",
+     "权重没有 Plinth "
+     "之外的依据：未提供原始实现的基准用例，层与任务是与同一权重的双精度计算相比，可发现计算错误，但不能发现"
+     "权重错误"},
     {Message::kLimitRepeats, "limit_repeats", "{0} repeats; a signed acceptance of a migration asks for 59",
      "{0} 次重复；正式的迁移验收要求 59 次"},
     {Message::kLimitNoIncumbent, "limit_no_incumbent",
@@ -254,6 +260,40 @@ constexpr std::array<MessageRow, kRows> kTable = {{
     {Message::kNumericsIdentity, "numerics_identity", "Numerics identity", "数值标识"},
     {Message::kMachine, "machine", "Machine", "机器"},
     {Message::kSevenQuestions, "seven_questions", "Seven questions", "七个问题"},
+    {Message::kStandingFailure, "standing_failure",
+     "the failure of {0} stands ({1}): this acceptance asks less than it ({2}); what asks the same again: "
+     "{3}",
+     "{0} 的未通过结论仍然有效（{1}）：本次验收所问少于当时（{2}）；重新提出相同问题的命令：{3}"},
+    {Message::kStandingOpen, "standing_open",
+     "the failure of {0} stands ({1}): this acceptance leaves it open; what asks the same again: {2}",
+     "{0} 的未通过结论仍然有效（{1}）：本次验收未能就此给出结论；重新提出相同问题的命令：{2}"},
+    {Message::kConclusionStanding, "conclusion_standing",
+     "This run found nothing wrong, but an earlier failure of the same numerics identity stands: this model "
+     "must not serve here.",
+     "本次运行没有发现错误，但同一数值标识先前的未通过结论仍然有效：该模型不得在此处投入服务。"},
+    {Message::kWhyFailed, "why_failed", "Why it failed", "未通过的原因"},
+    {Message::kRecordFailed, "record_failed", "{0}: {1}", "{0}：{1}"},
+    {Message::kPartsUnproven, "parts_unproven", "{0} of its parts stayed unproven, and with them the whole",
+     "其中 {0} 个部分未证明，因此整体未证明"},
+    {Message::kLimitResumed, "limit_resumed",
+     "{0} pieces were taken from an earlier process of the same acceptance, which was interrupted; "
+     "records.jsonl marks them as resumed",
+     "有 {0} 个部分取自同一验收先前被中断的进程；在 records.jsonl 中标为 resumed"},
+    {Message::kCommit, "commit", "Commit", "提交"},
+    {Message::kUnknown, "unknown", "unknown", "未知"},
+    {Message::kStatusPassed, "status_passed", "passed", "通过"},
+    {Message::kStatusWarned, "status_warned", "warned", "警告"},
+    {Message::kStatusFailed, "status_failed", "failed", "未通过"},
+    {Message::kStatusUnimplemented, "status_unimplemented", "unimplemented", "未实现"},
+    {Message::kStatusRefused, "status_refused", "refused", "已拒绝"},
+    {Message::kStatusMistrusted, "status_mistrusted", "mistrusted", "不可信"},
+    {Message::kStatusUnproven, "status_unproven", "unproven", "未证明"},
+    {Message::kStatusMissing, "status_missing", "missing", "缺失"},
+    {Message::kStatusExtra, "status_extra", "extra", "多余"},
+    {Message::kSeverityError, "severity_error", "error", "错误"},
+    {Message::kSeverityWarning, "severity_warning", "warning", "警告"},
+    {Message::kSeverityNote, "severity_note", "note", "提示"},
+    {Message::kMadeSeries, "made_series", "{0} made series, seed {1}", "{0} 个人工生成的序列，种子 {1}"},
 }};
 
 }  // namespace
@@ -310,7 +350,9 @@ std::string Text(Language language, Message message, const std::vector<std::stri
 }
 
 std::string Text(Language language, const Phrase& phrase) {
-  return Text(language, phrase.message, phrase.arguments);
+  std::vector<std::string> arguments;
+  for (const std::string& argument : phrase.arguments) arguments.push_back(Said(language, argument));
+  return Text(language, phrase.message, arguments);
 }
 
 }  // namespace plinth

@@ -40,7 +40,7 @@ std::string EscapeHtml(std::string_view text) {
       out += "&quot;";
     } else if (code == '\'') {
       out += "&#39;";
-    } else if (control || code == kReplacement) {
+    } else if (control || code == kReplacement || Misleads(code)) {
       out += "\uFFFD";
     } else {
       out += text.substr(from, at - from);
@@ -57,10 +57,10 @@ void AppendJsonString(std::string_view text, std::string* out) {
     if (code == '"' || code == '\\') {
       *out += '\\';
       *out += static_cast<char>(code);
-    } else if (code < 0x20 || code == '<' || code == '>' || code == '&' || code == 0x7F || code == 0x2028 ||
-               code == 0x2029) {
+    } else if (code < 0x20 || code == '<' || code == '>' || code == '&' || (code >= 0x7F && code < 0xA0) ||
+               (Misleads(code) && code < 0x10000)) {
       AppendUnicodeEscape(code, out);
-    } else if (code == kReplacement) {
+    } else if (code == kReplacement || Misleads(code)) {
       *out += "\uFFFD";
     } else {
       *out += text.substr(from, at - from);

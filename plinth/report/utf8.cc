@@ -34,4 +34,9 @@ char32_t NextCodePoint(std::string_view text, size_t* at) {
   return code;
 }
 
+bool Misleads(char32_t c) {
+  return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+         (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFC) || c >= 0xE0000;
+}
+
 }  // namespace plinth

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "plinth/base/text.h"
 #include "plinth/verify/cap_exact.h"
@@ -37,7 +38,8 @@ void ForBlocks(const ConstTensorRef& r, const ConstTensorRef& d, int64_t last, B
 
 // The scale of an element where nobody gave one: its row's rms times its column's, divided by the whole's.
 // For a matrix product of independent rows and columns that is |a_i| |b_j| / sqrt(K), the size of a result
-// that does not cancel.
+// that does not cancel. What a mask filled in (-1e4, the type's lowest number) is no result, and the errors
+// of the others do not grow with it: it counts in no norm.
 class EstimatedScale {
  public:
   EstimatedScale(const ConstTensorRef& r, int64_t last) : last_(last) {
@@ -45,25 +47,31 @@ class EstimatedScale {
     const bool by_row = last >= kLeastForScale && rows > 1, by_column = rows >= kLeastForScale && last > 1;
     rows_.assign(by_row ? static_cast<size_t>(rows) : 0, 0);
     columns_.assign(by_column ? static_cast<size_t>(last) : 0, 0);
+    std::vector<int64_t> counts(columns_.size(), 0);
     double sum = 0;
+    int64_t count = 0;
     const Element element = ElementOf(r);
+    const std::optional<double> fill = FillOf(r);
     double x[kBlock];
     for (int64_t row = 0; row < rows; ++row) {
       double row_sum = 0;
+      int64_t row_count = 0;
       for (int64_t column = 0; column < last; column += kBlock) {
         const int64_t n = std::min(kBlock, last - column);
         ReadValues(element, r.data, row * last + column, n, x);
         for (int64_t i = 0; i < n; ++i) {
+          if (x[i] == fill) continue;
           const double square = std::isfinite(x[i]) ? x[i] * x[i] : 0;
-          row_sum += square;
+          row_sum += square, ++row_count;
           if (by_column) columns_[static_cast<size_t>(column + i)] += square;
+          if (by_column) ++counts[static_cast<size_t>(column + i)];
         }
       }
-      sum += row_sum;
-      if (by_row) rows_[static_cast<size_t>(row)] = std::sqrt(row_sum / static_cast<double>(last));
+      sum += row_sum, count += row_count;
+      if (by_row) rows_[static_cast<size_t>(row)] = RootMean(row_sum, row_count);
     }
-    for (double& c : columns_) c = std::sqrt(c / static_cast<double>(rows));
-    whole_ = std::sqrt(sum / static_cast<double>(std::max<int64_t>(r.size(), 1)));
+    for (size_t c = 0; c < columns_.size(); ++c) columns_[c] = RootMean(columns_[c], counts[c]);
+    whole_ = RootMean(sum, count);
   }
   double At(int64_t row, int64_t column) const {
     double scale = rows_.empty() ? whole_ : rows_[static_cast<size_t>(row)];
@@ -72,6 +80,39 @@ class EstimatedScale {
   }
 
  private:
+  static double RootMean(double squares, int64_t count) {
+    return std::sqrt(squares / static_cast<double>(std::max<int64_t>(count, 1)));
+  }
+
+  // The number of the largest size, where it stands at several places and dwarfs all others; nullopt: there
+  // is none.
+  static std::optional<double> FillOf(const ConstTensorRef& r) {
+    constexpr double kDwarfs = 4;  // times the root mean square of the others
+    const Element element = ElementOf(r);
+    double largest = 0, squares = 0;  // squares: of the others
+    int64_t times = 0, finite = 0;
+    double x[kBlock];
+    for (int64_t at = 0; at < r.size(); at += kBlock) {
+      const int64_t n = std::min(kBlock, r.size() - at);
+      ReadValues(element, r.data, at, n, x);
+      for (int64_t i = 0; i < n; ++i) {
+        if (!std::isfinite(x[i])) continue;
+        ++finite;
+        if (x[i] == largest) {
+          ++times;
+        } else if (std::abs(x[i]) > std::abs(largest)) {
+          squares += static_cast<double>(times) * largest * largest;
+          largest = x[i], times = 1;
+        } else {
+          squares += x[i] * x[i];
+        }
+      }
+    }
+    const auto others = static_cast<double>(finite - times);
+    const bool is = times > 1 && others > 0 && std::abs(largest) > kDwarfs * std::sqrt(squares / others);
+    return is ? std::optional(largest) : std::nullopt;
+  }
+
   int64_t last_;
   std::vector<double> rows_, columns_;
   double whole_ = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "plinth/verify/difference.h"
 
@@ -15,9 +17,9 @@ using formats::CaptureEntry;
 using formats::TensorStats;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A bit-stable reference says nothing about another machine; a band below this many units of the type is not
-// taken at its word.
-constexpr double kLeastUnits = 4;
+// Repeats of one machine do not tell what another order of summation does: sqrt(K) units for a product over K
+// terms, K = 4096 where nobody says (class G of the rule set). A band below that is not taken at its word.
+constexpr double kLeastUnits = 64;
 
 std::string Framework(const Capture& capture) {
   const formats::JsonValue* name = capture.info().producer.Find("framework");
@@ -32,7 +34,7 @@ std::string ShapeText(const CaptureEntry& entry) {
   return StrCat(entry.dtype, "[", Join(entry.dims, ", "), "]");
 }
 
-Drift Compared(const formats::ConstTensorRef& a, const formats::ConstTensorRef& b) {
+Drift Compared(const StridedRef& a, const StridedRef& b) {
   const auto difference = Differ(a, b);
   if (!difference.ok()) return Broken(Drift::By::kTensors, std::string(difference.status().message()));
   if (difference->nan_mismatch > 0) {
@@ -56,6 +58,20 @@ Drift Estimated(const TensorStats& a, const TensorStats& b) {
   return drift;
 }
 
+// The element types that a capture says its run computes in.
+std::set<std::string> DeclaredTypes(const Capture& capture) {
+  std::set<std::string> types;
+  for (const char* key : {"weights", "autocast", "default", "compute"}) {
+    const formats::JsonValue* value = capture.info().precision.Find(key);
+    if (value != nullptr && value->text() != nullptr) types.insert(*value->text());
+  }
+  const formats::JsonValue* weights = capture.info().precision.Find("weight_types");
+  if (weights != nullptr && weights->object() != nullptr) {
+    for (const auto& [type, count] : *weights->object()) types.insert(type);
+  }
+  return types;
+}
+
 }  // namespace
 
 std::string_view ByName(Drift::By by) {
@@ -73,15 +89,18 @@ double DriftBound(const TensorStats& a, const TensorStats& b) {
   return a.l2 == 0 ? kInfinity : most / a.l2;
 }
 
+int64_t IndependentErrors(const std::vector<int64_t>& dims) {
+  int64_t columns = 1, size = 1;
+  for (const int64_t d : dims) {
+    size *= d;
+    if (d > 1) columns = d;  // the last one that is no 1
+  }
+  return std::max<int64_t>(1, std::min(columns, size / columns));
+}
+
 double StatisticsShare(const std::vector<int64_t>& dims) {
   constexpr double kDeviations = 6;
-  double columns = 1, size = 1;
-  for (const int64_t d : dims) {
-    size *= static_cast<double>(d);
-    if (d > 1) columns = static_cast<double>(d);  // the last one that is no 1
-  }
-  const double independent = std::max(1.0, std::min(columns, size / columns));
-  return std::min(1.0, kDeviations / std::sqrt(independent));
+  return std::min(1.0, kDeviations / std::sqrt(static_cast<double>(IndependentErrors(dims))));
 }
 
 double DriftLines::LineOf(std::string_view dtype) const {
@@ -94,61 +113,152 @@ double DriftLines::LineOf(std::string_view dtype) const {
   return 0;
 }
 
-PairedRuns::PairedRuns(const RunCaptures& reference, const RunCaptures& output, const DriftLines& lines)
-    : reference_(reference), output_(output), lines_(lines) {
-  const Capture& first = *reference.free[0];
-  const Capture& other = output.free.empty() ? *output.forced[0] : *output.free[0];
-  // The coarsest line up to each index of the other side.
+StatusOr<std::unique_ptr<PairedRuns>> PairedRuns::Make(const RunCaptures& reference,
+                                                       const RunCaptures& output, const DriftLines& lines,
+                                                       const TensorMap* map, bool check_digests) {
+  std::unique_ptr<PairedRuns> runs(new PairedRuns(reference, output, lines, map, check_digests));
+  if (map != nullptr) {
+    for (const auto* list : {&output.free, &output.forced}) {
+      for (const Capture* capture : *list) PLINTH_RETURN_IF_ERROR(runs->MapNames(*capture));
+    }
+  }
+  runs->MakePairs();
+  return runs;
+}
+
+Status PairedRuns::MapNames(const Capture& capture) {
+  std::vector<std::string> names;
+  std::map<std::string, size_t> place;
+  for (const CaptureEntry& entry : capture.entries()) {
+    if (place.emplace(entry.name, names.size()).second) names.push_back(entry.name);
+  }
+  PLINTH_ASSIGN_OR_RETURN(const std::vector<std::string> mapped, map_->MapNames(names));
+  auto& keys = keys_[&capture];
+  for (const CaptureEntry& entry : capture.entries()) {
+    CaptureEntry renamed;
+    renamed.name = mapped[place.at(entry.name)];
+    renamed.direction = entry.direction, renamed.port = entry.port, renamed.step = entry.step;
+    keys.emplace(renamed.Key(), &entry);
+  }
+  return absl::OkStatus();
+}
+
+const CaptureEntry* PairedRuns::Side::Find(const std::string& key) const {
+  if (keys == nullptr) return capture->Find(key);
+  const auto at = keys->find(key);
+  return at == keys->end() ? nullptr : at->second;
+}
+
+PairedRuns::Side PairedRuns::SideOf(const Capture* capture, bool output) const {
+  const auto keys = keys_.find(capture);
+  return {capture, output, keys == keys_.end() ? nullptr : &keys->second};
+}
+
+void PairedRuns::MakePairs() {
+  const Capture& first = *reference_.free[0];
+  const Side other = SideOf(output_.free.empty() ? output_.forced[0] : output_.free[0], true);
+  const std::set<std::string> declared = DeclaredTypes(*other.capture);
+  // The coarsest line up to each index of the other side; a type that nothing declares makes none.
   std::map<int64_t, double> coarsest;
   double line = 0;
-  for (const CaptureEntry& entry : other.entries()) {
-    line = std::max(line, lines.LineOf(entry.dtype));
+  for (const CaptureEntry& entry : other.capture->entries()) {
+    if (declared.contains(entry.dtype)) line = std::max(line, lines_.LineOf(entry.dtype));
     coarsest[entry.index] = line;
   }
   line = 0;
   for (const CaptureEntry& entry : first.entries()) {
-    line = std::max(line, lines.LineOf(entry.dtype));
+    line = std::max(line, lines_.LineOf(entry.dtype));
     const std::string key = entry.Key();
     const CaptureEntry* twin = other.Find(key);
     if (twin == nullptr) continue;
-    const bool whole_numbers = lines.LineOf(entry.dtype) == 0 && lines.LineOf(twin->dtype) == 0;
+    const double own = lines_.LineOf(entry.dtype), theirs = lines_.LineOf(twin->dtype);
     pairs_.push_back({key, entry.name, entry.op, entry.step, entry.port, entry.direction,
-                      whole_numbers ? 0 : std::max(line, coarsest[twin->index])});
+                      own == 0 && theirs == 0 ? 0 : std::max(line, coarsest[twin->index]), ""});
+    if (!(own > 0 && theirs > own)) continue;
+    const bool said = declared.contains(twin->dtype);
+    if (!said) pairs_.back().undeclared = twin->dtype;
+    NoteType(pairs_.back(), entry.dtype, twin->dtype, said);
   }
   for (auto& by_mode : known_) {
     for (auto& list : by_mode) list.resize(pairs_.size());
   }
 }
 
-std::optional<Drift> PairedRuns::Distance(const Capture& a, const Capture& b, const std::string& key,
-                                          bool tensors) const {
-  const CaptureEntry *x = a.Find(key), *y = b.Find(key);
-  if (x == nullptr || y == nullptr) return std::nullopt;
-  if (!x->digest.empty() && x->digest == y->digest && x->dtype == y->dtype) return Drift{};
-  const formats::ConstTensorRef *u = a.Tensor(*x), *v = b.Tensor(*y);
-  const bool full = u != nullptr && v != nullptr;
-  const bool estimate = x->stats.has_value() && y->stats.has_value();
-  if (!formats::SameOrder(x->dims, y->dims)) {
+// Of each pair of types once.
+void PairedRuns::NoteType(const Pair& pair, const std::string& own, const std::string& theirs,
+                          bool declared) {
+  if (!noted_.insert(StrCat(own, " ", theirs)).second) return;
+  notes_.push_back(declared ? StrCat("the candidate declares ", theirs, " where the reference has ", own,
+                                     ", first at ", pair.name, ": differences up to ", lines_.LineOf(theirs),
+                                     " count as rounding from there on")
+                            : StrCat("the candidate has ", theirs, " where the reference has ", own,
+                                     ", first at ", pair.name, ", and its precision declares no ", theirs,
+                                     ": that counts as drift"));
+}
+
+bool PairedRuns::RightDigest(const Side& side, const CaptureEntry& entry) {
+  if (!check_digests_) return true;
+  const auto [at, fresh] = checked_.emplace(std::pair(side.capture, entry.index), true);
+  if (fresh) {
+    const Status status = side.capture->VerifyDigest(entry);
+    at->second = status.ok();
+    problem_.Update(status);
+  }
+  return at->second;
+}
+
+std::optional<Drift> PairedRuns::DistanceOfTensors(const Side& a, const Side& b, const Pair& pair,
+                                                   const CaptureEntry& x, const CaptureEntry& y) {
+  if (!RightDigest(a, x) || !RightDigest(b, y)) return std::nullopt;
+  StridedRef views[2] = {*a.capture->Tensor(x), *b.capture->Tensor(y)};
+  for (const auto& [side, view, entry] : {std::tuple(&a, &views[0], &x), std::tuple(&b, &views[1], &y)}) {
+    if (map_ == nullptr) continue;
+    auto laid = map_->LayOut(pair.name, side->output, *side->capture->Tensor(*entry));
+    problem_.Update(laid.status());
+    if (!laid.ok()) return std::nullopt;
+    *view = *std::move(laid);
+  }
+  Drift drift;
+  if (views[0].size() != views[1].size() || !formats::SameOrder(views[0].dims, views[1].dims)) {
     // Two programs may lay a batch out in two ways (packed rows, padded rows); one program does not.
-    if (x->layout != y->layout || Framework(a) != Framework(b)) return std::nullopt;
+    if (x.layout != y.layout || Framework(*a.capture) != Framework(*b.capture)) return std::nullopt;
+    drift = Broken(Drift::By::kTensors, StrCat("the shape is ", ShapeText(y), " and not ", ShapeText(x)));
+  } else {
+    drift = Compared(views[0], views[1]);
+  }
+  a.capture->ReleasePages(x);
+  b.capture->ReleasePages(y);
+  return drift;
+}
+
+std::optional<Drift> PairedRuns::Distance(const Side& a, const Side& b, const Pair& pair, bool tensors) {
+  const CaptureEntry *x = a.Find(pair.key), *y = b.Find(pair.key);
+  if (x == nullptr || y == nullptr) return std::nullopt;
+  const bool full = a.capture->Tensor(*x) != nullptr && b.capture->Tensor(*y) != nullptr;
+  // Equal bytes that are laid out in two ways are not equal.
+  const bool mapped = map_ != nullptr && a.output != b.output;
+  if (!mapped && !x->digest.empty() && x->digest == y->digest && x->dtype == y->dtype) {
+    if (full && tensors && (!RightDigest(a, *x) || !RightDigest(b, *y))) return std::nullopt;
+    return Drift{};
+  }
+  if (full && tensors) return DistanceOfTensors(a, b, pair, *x, *y);
+  if (!formats::SameOrder(x->dims, y->dims)) {
+    // Only the tensors themselves can be laid out anew.
+    if (mapped || x->layout != y->layout || Framework(*a.capture) != Framework(*b.capture))
+      return std::nullopt;
     return Broken(full ? Drift::By::kTensors : Drift::By::kStatistics,
                   StrCat("the shape is ", ShapeText(*y), " and not ", ShapeText(*x)));
   }
-  if (full && tensors) {
-    Drift drift = Compared(*u, *v);
-    a.ReleasePages(*x);
-    b.ReleasePages(*y);
-    return drift;
-  }
-  if (!estimate) return std::nullopt;
+  if (!x->stats.has_value() || !y->stats.has_value()) return std::nullopt;
   return Estimated(*x->stats, *y->stats);
 }
 
-double PairedRuns::Band(const std::string& key, bool tensors) const {
+double PairedRuns::Band(const Pair& pair, bool tensors) {
   double band = 0;
-  for (const auto* side : {&reference_.free, &output_.free}) {
-    for (size_t i = 1; i < side->size(); ++i) {
-      const auto drift = Distance(*(*side)[0], *(*side)[i], key, tensors);
+  for (const bool output : {false, true}) {
+    const std::vector<const Capture*>& list = output ? output_.free : reference_.free;
+    for (size_t i = 1; i < list.size(); ++i) {
+      const auto drift = Distance(SideOf(list[0], output), SideOf(list[i], output), pair, tensors);
       if (drift.has_value() && std::isfinite(drift->rel_l2)) band = std::max(band, drift->rel_l2);
     }
   }
@@ -159,19 +269,25 @@ std::optional<Drift> PairedRuns::Measure(size_t pair, bool forced, bool tensors)
   const Pair& p = pairs_[pair];
   std::optional<Drift> worst;
   for (const Capture* output : forced ? output_.forced : output_.free) {
-    auto drift = Distance(*reference_.free[0], *output, p.key, tensors);
+    auto drift = Distance(SideOf(reference_.free[0], false), SideOf(output, true), p, tensors);
     if (drift.has_value() && (!worst.has_value() || drift->rel_l2 > worst->rel_l2)) worst = std::move(drift);
   }
   if (!worst.has_value()) return worst;
   worst->limit = p.line;
   if (worst->rel_l2 == 0 || !worst->note.empty()) return worst;
-  if (const double band = Band(p.key, tensors); band > 0) {
-    const CaptureEntry* entry = reference_.free[0]->Find(p.key);
+  const CaptureEntry* entry = reference_.free[0]->Find(p.key);
+  if (!p.undeclared.empty()) {
+    worst->limit = 0;
+    worst->note = StrCat("its type is ", p.undeclared, ", the reference's ", entry->dtype,
+                         ", and the candidate's precision declares no ", p.undeclared);
+    return worst;
+  }
+  if (const double band = Band(p, tensors); band > 0) {
     const auto element = ElementFromName(entry->dtype);
     const double unit = element.has_value() ? InfoOf(*element).unit : 0;
     worst->limit = std::max(1.5 * band, std::min(p.line, kLeastUnits * unit));
   } else if (worst->by == Drift::By::kStatistics) {
-    worst->limit = p.line * StatisticsShare(reference_.free[0]->Find(p.key)->dims);
+    worst->limit = p.line * StatisticsShare(entry->dims);
   }
   return worst;
 }
@@ -185,13 +301,16 @@ int64_t PairedRuns::Elements(size_t pair) const {
 bool PairedRuns::Comparable(size_t pair, bool forced) const {
   const std::vector<const Capture*>& outputs = forced ? output_.forced : output_.free;
   if (outputs.empty()) return false;
-  const Capture &a = *reference_.free[0], &b = *outputs[0];
+  const Side a = SideOf(reference_.free[0], false), b = SideOf(outputs[0], true);
   const CaptureEntry *x = a.Find(pairs_[pair].key), *y = b.Find(pairs_[pair].key);
   if (x == nullptr || y == nullptr) return false;
-  const bool same_way = x->layout == y->layout && Framework(a) == Framework(b);
-  if (!same_way && !formats::SameOrder(x->dims, y->dims)) return false;
+  const bool tensors = a.capture->Tensor(*x) != nullptr && b.capture->Tensor(*y) != nullptr;
+  const bool same_way = x->layout == y->layout && Framework(*a.capture) == Framework(*b.capture);
+  const bool ordered = formats::SameOrder(x->dims, y->dims);
+  if (map_ != nullptr && !ordered) return tensors;
+  if (!same_way && !ordered) return false;
   return (!x->digest.empty() && x->digest == y->digest) || (x->stats.has_value() && y->stats.has_value()) ||
-         (a.Tensor(*x) != nullptr && b.Tensor(*y) != nullptr);
+         tensors;
 }
 
 std::optional<Drift> PairedRuns::Look(size_t pair, bool forced) {

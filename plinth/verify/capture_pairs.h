@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "plinth/formats/capture.h"
 #include "plinth/verify/element.h"
+#include "plinth/verify/tensor_map.h"
 
 namespace plinth::verify {
 
@@ -32,10 +36,13 @@ std::string_view ByName(Drift::By by);  // "digest", "tensors", "statistics"
 // extremes are each at most |e|_2. Infinite where the counts of NaN or infinities differ.
 double DriftBound(const formats::TensorStats& a, const formats::TensorStats& b);
 
+// How many errors of a value are independent of each other in a free run, where what came in moves whole rows
+// or columns at once: the lesser of their counts.
+int64_t IndependentErrors(const std::vector<int64_t>& dims);
+
 // What share of a line significance begins at where statistics alone are compared. Independent errors of the
-// line's size move a mean, an l2 or a std by the line / sqrt(n); 6 of those standard deviations are allowed.
-// Rounding errors of one row or one column are no independent ones, so n is the lesser of both counts; the
-// share is at most 1.
+// line's size move a mean, an l2 or a std by the line / sqrt(n); 6 of those standard deviations are allowed,
+// n being IndependentErrors; the share is at most 1.
 double StatisticsShare(const std::vector<int64_t>& dims);
 
 // The relative L2 differences that count as rounding, by the element type of a value.
@@ -55,12 +62,19 @@ struct Pair {
   int64_t step = 0, port = 0;
   formats::CaptureDirection direction = formats::CaptureDirection::kOutput;
   double line = 0;  // of the coarsest type so far on either side: a coarse value makes all that follow coarse
+  // The candidate's type, where it is coarser than the reference's and the candidate's `precision` names none
+  // of it: then the reference's alone makes the line.
+  std::string undeclared;
 };
 
 class PairedRuns {
  public:
-  // `reference.free` and one list of `output` are not empty; all borrowed.
-  PairedRuns(const RunCaptures& reference, const RunCaptures& output, const DriftLines& lines);
+  // `reference.free` and one list of `output` are not empty; all borrowed. `map` (null: none) brings names
+  // and layouts of `output` to the reference's. `check_digests`: hash what is read. Error: InvalidArgument
+  // for names that the map makes equal.
+  static StatusOr<std::unique_ptr<PairedRuns>> Make(const RunCaptures& reference, const RunCaptures& output,
+                                                    const DriftLines& lines, const TensorMap* map = nullptr,
+                                                    bool check_digests = true);
 
   // In the order of execution; of both directions.
   const std::vector<Pair>& pairs() const { return pairs_; }
@@ -75,18 +89,51 @@ class PairedRuns {
   // The same without reading a tensor: from digests and statistics; nullopt where these are not there.
   std::optional<Drift> Glance(size_t pair, bool forced);
 
+  // What was wrong with a tensor that Look read: DataLoss for bytes that are not those of the recorded
+  // digest, InvalidArgument where the map does not fit a shape. The first of them; results after it mean
+  // nothing.
+  const Status& problem() const { return problem_; }
+  // What the candidate's type says about differences, in sentences.
+  const std::vector<std::string>& notes() const { return notes_; }
+
  private:
+  // One capture, and its entries by the reference's keys where the map changed names.
+  struct Side {
+    const formats::Capture* capture = nullptr;
+    bool output = false;  // the map applies
+    const std::map<std::string, const formats::CaptureEntry*>* keys = nullptr;
+    const formats::CaptureEntry* Find(const std::string& key) const;
+  };
+
+  PairedRuns(const RunCaptures& reference, const RunCaptures& output, const DriftLines& lines,
+             const TensorMap* map, bool check_digests)
+      : reference_(reference), output_(output), lines_(lines), map_(map), check_digests_(check_digests) {}
+  Status MapNames(const formats::Capture& capture);
+  void MakePairs();
+  void NoteType(const Pair& pair, const std::string& own, const std::string& theirs, bool declared);
+  Side SideOf(const formats::Capture* capture, bool output) const;
+
   std::optional<Drift> Measure(size_t pair, bool forced, bool tensors);
   // Between two captures' entries of that key; without the limit.
-  std::optional<Drift> Distance(const formats::Capture& a, const formats::Capture& b, const std::string& key,
-                                bool tensors) const;
+  std::optional<Drift> Distance(const Side& a, const Side& b, const Pair& pair, bool tensors);
+  std::optional<Drift> DistanceOfTensors(const Side& a, const Side& b, const Pair& pair,
+                                         const formats::CaptureEntry& x, const formats::CaptureEntry& y);
+  bool RightDigest(const Side& side, const formats::CaptureEntry& entry);
   // The largest distance of a repeat from the first one of its side; 0 without repeats.
-  double Band(const std::string& key, bool tensors) const;
+  double Band(const Pair& pair, bool tensors);
 
   RunCaptures reference_, output_;
   DriftLines lines_;
+  const TensorMap* map_;
+  bool check_digests_;
+  std::map<const formats::Capture*, std::map<std::string, const formats::CaptureEntry*>>
+      keys_;  // of `output`
   std::vector<Pair> pairs_;
-  std::vector<std::optional<std::optional<Drift>>> known_[2][2];  // [forced][tensors], by pair
+  std::vector<std::optional<std::optional<Drift>>> known_[2][2];         // [forced][tensors], by pair
+  std::map<std::pair<const formats::Capture*, int64_t>, bool> checked_;  // by entry, whose digest was taken
+  Status problem_;
+  std::set<std::string> noted_;  // pairs of types
+  std::vector<std::string> notes_;
 };
 
 }  // namespace plinth::verify

@@ -56,6 +56,9 @@ struct CompareRow {
 
 struct CompareSummary {
   int64_t tensors = 0, compared = 0, passed = 0, warned = 0, failed = 0, missing = 0, extra = 0, unproven = 0;
+  int64_t with_nan =
+      0;  // tensors with NaN in the same places on both sides, about which no limit says anything
+  std::string first_with_nan;
   int64_t bytes = 0;
   double seconds = 0;
   std::string first_failed;  // in the order of execution; empty: none

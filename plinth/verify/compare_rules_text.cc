@@ -52,6 +52,7 @@ void WriteJson(const RowVerdict& row, JsonWriter* w) {
   w->Key("remarks"), w->BeginArray();
   for (const std::string& remark : v.remarks) w->String(remark);
   w->EndArray();
+  TextOrNull(w, "fault_kind", v.fault_kind);
   TextOrNull(w, "waiver", v.waiver);
   WriteRequirements(row.requirements, w);
 }

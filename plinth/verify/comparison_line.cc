@@ -117,6 +117,17 @@ void JudgeStructure(const Difference& d, LineVerdict* v) {
   }
 }
 
+// NaN beside NaN is the same structure; where nothing else is left, it shows nothing.
+void JudgeFinite(const Difference& d, LineVerdict* v) {
+  if (d.finite_both > 0 || d.count == 0) return;
+  if (d.nan_both() > 0) {
+    v->broken.push_back(StrCat("no element is finite on both sides (", d.nan_both(), " of ", d.count,
+                               " are NaN on both): nothing was compared"));
+  } else if (v->broken.empty()) {
+    v->unproven = "only infinities, the same on both sides: no number was compared";
+  }
+}
+
 void JudgePlaces(const Difference& d, const ErrorPlaces& p, LineVerdict* v) {
   if (!p.bad_lanes.empty()) {
     std::vector<int64_t> lanes(p.bad_lanes.begin(), p.bad_lanes.end());
@@ -140,6 +151,8 @@ void JudgePlaces(const Difference& d, const ErrorPlaces& p, LineVerdict* v) {
 LineVerdict JudgeByLine(const Difference& d, const ErrorPlaces* places, const ComparisonLine& line) {
   LineVerdict v;
   JudgeStructure(d, &v);
+  v.unproven = line.unproven;
+  JudgeFinite(d, &v);
   if (line.rel_l2.has_value() && !(d.rel_l2 <= *line.rel_l2)) {
     v.broken.push_back(StrCat("relative L2 error ", Short(d.rel_l2), ", limit ", Short(*line.rel_l2)));
   }

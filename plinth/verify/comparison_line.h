@@ -34,6 +34,7 @@ StatusOr<ComparisonLine> LineFor(std::string_view class_name, Element element, i
 struct LineVerdict {
   std::vector<std::string> broken;  // sentences, with the figure and the limit
   std::vector<std::string> warned;
+  std::string unproven;  // empty, or why holding proves nothing
 };
 LineVerdict JudgeByLine(const Difference& d, const ErrorPlaces* places, const ComparisonLine& line);
 

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "plinth/base/digest.h"
 #include "plinth/verify/difference_kernel.h"
+#include "plinth/verify/error_sketch.h"
+#include "plinth/verify/paired_digest.h"
 
 namespace plinth::verify {
 namespace {
 
 constexpr int64_t kPieceElements = 65536;
-constexpr int64_t kSampled = 4096;       // elements that choose which relative errors are worth recording
-constexpr double kRecordedShare = 0.02;  // of all: enough that the largest hundredth is among them
+constexpr int64_t kSampled = 8192;        // elements that choose which relative errors are worth recording
+constexpr double kRecordedShare = 0.015;  // of all: enough that the largest hundredth is among them
 constexpr double kScaleDown = 0x1p-600;
 
 DifferFn* KernelFor(std::optional<Isa> wanted) {
@@ -37,22 +35,29 @@ DifferFn* KernelFor(std::optional<Isa> wanted) {
   }
 }
 
-// One worker's counts; the table is mostly untouched pages.
+// One worker's counts.
 struct Worker {
   DifferTally tally{};
-  std::unique_ptr<uint64_t[], decltype(&std::free)> counts{nullptr, &std::free};
   std::vector<std::byte> gathered_a, gathered_b;
   bool used = false;
 
+  Worker() = default;
+  ~Worker() { Reset(); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
   void Start() {
-    counts.reset(static_cast<uint64_t*>(std::calloc(ErrorSketch::kCounts, sizeof(uint64_t))));
-    if (counts == nullptr) throw std::bad_alloc();
-    tally.sketch.counts = counts.get();
+    tally.sketch.counts = TakeSketchTable();
     tally.a.min = tally.b.min = INFINITY;
     tally.a.max = tally.b.max = -INFINITY;
     tally.first_mismatch = tally.worst = -1;
     tally.lane_least = 0;
     used = true;
+  }
+  void Reset() {
+    if (used) GiveBackSketchTable(tally.sketch);
+    tally = {};
+    used = false;
   }
 };
 
@@ -69,7 +74,12 @@ int64_t OffsetOf(const StridedRef& ref, int64_t index) {
 class Run {
  public:
   Run(const StridedRef& a, const StridedRef& b, const DifferOptions& options)
-      : a_(a), b_(b), options_(options), kernel_(KernelFor(options.isa)), count_(a.size()) {
+      : a_(a),
+        b_(b),
+        options_(options),
+        kernel_(KernelFor(options.isa)),
+        count_(a.size()),
+        workers_(options.threads == nullptr ? 1 : static_cast<size_t>(options.threads->count())) {
     piece_.element_a = ElementOf(a.tensor);
     piece_.element_b = ElementOf(b.tensor);
     piece_.unit_element = CoarserOf(piece_.element_a, piece_.element_b);
@@ -84,7 +94,6 @@ class Run {
     if (piece_.check_close) piece_.atol = options.close->atol, piece_.rtol = options.close->rtol;
     piece_.check_canary = options.canary.has_value();
     piece_.canary = options.canary.value_or(0);
-    workers_.resize(options.threads == nullptr ? 1 : static_cast<size_t>(options.threads->count()));
   }
 
   StatusOr<Difference> Go() {
@@ -108,27 +117,39 @@ class Run {
   }
 
  private:
-  // The sampled relative error that 98 % stay below; 0 for small tensors: then all are recorded.
+  static constexpr int64_t kRun = 64;  // sampled elements that lie together
+
+  static void ReadRun(const StridedRef& ref, Element element, int64_t begin, double* out) {
+    if (ref.dense()) return ReadValues(element, ref.tensor.data, ref.offset + begin, kRun, out);
+    for (int64_t i = 0; i < kRun; ++i) out[i] = ValueAt(element, ref.tensor.data, OffsetOf(ref, begin + i));
+  }
+
+  // The sampled relative error that all but kRecordedShare stay below; 0 for small tensors: then all are
+  // recorded.
   double ChooseRecordAbove() const {
-    if (count_ < 4 * kSampled) return 0;
-    constexpr int64_t kRun = 64;
+    if (count_ < 2 * kSampled) return 0;
     const int64_t runs = kSampled / kRun, apart = count_ / runs;
     std::vector<double> errors;
     errors.reserve(kSampled);
     for (int64_t r = 0; r < runs; ++r) {
       // Runs begin at varying distances from a round number, so that no period of the data is met.
       const int64_t begin = r * apart + r * 7919 % (apart - kRun + 1);
-      for (int64_t i = begin; i < begin + kRun; ++i) {
-        const double a = ValueAt(piece_.element_a, a_.tensor.data, OffsetOf(a_, i));
-        const double b = ValueAt(piece_.element_b, b_.tensor.data, OffsetOf(b_, i));
-        const double d = std::abs(b - a);
-        errors.push_back(std::isfinite(d) ? (d == 0 ? 0 : d / std::abs(a)) : 0);
+      double a[kRun], b[kRun];
+      ReadRun(a_, piece_.element_a, begin, a);
+      ReadRun(b_, piece_.element_b, begin, b);
+      for (int64_t i = 0; i < kRun; ++i) {
+        const double d = std::abs(b[i] - a[i]);
+        errors.push_back(std::isfinite(d) ? (d == 0 ? 0 : d / std::abs(a[i])) : 0);
       }
     }
     const auto at =
         errors.begin() + static_cast<int64_t>((1 - kRecordedShare) * static_cast<double>(kSampled));
     std::nth_element(errors.begin(), at, errors.end());
-    return std::isfinite(*at) ? *at : 0;
+    if (!std::isfinite(*at) || *at == 0) return 0;
+    // Its whole bin is recorded: errors of narrow types come in steps, so that the quantiles may lie in it
+    // too.
+    const uint64_t edge = std::bit_cast<uint64_t>(*at) >> ErrorSketch::kBinShift << ErrorSketch::kBinShift;
+    return std::nextafter(std::bit_cast<double>(edge), 0.0);
   }
 
   // Rows of the sketch reach from 2^-149 to 2^138, which holds all but f64; there around the first number.
@@ -146,7 +167,7 @@ class Run {
   int64_t Pieces() const { return (count_ + kPieceElements - 1) / kPieceElements; }
 
   void Restart() {
-    for (Worker& worker : workers_) worker = Worker();
+    for (Worker& worker : workers_) worker.Reset();
     sums_.assign(static_cast<size_t>(Pieces()), DifferSums{});
   }
 
@@ -184,6 +205,9 @@ class Run {
     Restart();
     const int64_t window = std::max<int64_t>(4, 4 * static_cast<int64_t>(workers_.size()));
     const int64_t windows = std::max<int64_t>(1, (Pieces() + window - 1) / window);
+    // Two streams on one thread, or a thread for each.
+    const bool paired = workers_.size() <= 2;
+    PairedSha256 both;
     Sha256 sha_a, sha_b;
     const auto share = [&](const formats::ConstTensorRef& t, int64_t w) {
       const int64_t each = (t.bytes + windows - 1) / windows;
@@ -192,11 +216,18 @@ class Run {
     };
     for (int64_t w = 0; w < windows; ++w) {
       const int64_t first = w * window, pieces = std::min(window, Pieces() - first);
-      For(pieces + 2, [&](int64_t i, int worker) {
+      For(pieces + (paired ? 1 : 2), [&](int64_t i, int worker) {
+        if (paired && i == 0) return both.Update(share(a_.tensor, w), share(b_.tensor, w));
+        if (paired) return OnePiece(first + i - 1, worker);
         if (i == 0) return sha_a.Update(share(a_.tensor, w));
         if (i == 1) return sha_b.Update(share(b_.tensor, w));
         OnePiece(first + i - 2, worker);
       });
+    }
+    if (paired) {
+      PLINTH_ASSIGN_OR_RETURN(auto hex, both.Hex());
+      out->sha256_a = std::move(hex[0]), out->sha256_b = std::move(hex[1]);
+      return absl::OkStatus();
     }
     PLINTH_ASSIGN_OR_RETURN(out->sha256_a, sha_a.Hex());
     PLINTH_ASSIGN_OR_RETURN(out->sha256_b, sha_b.Hex());
@@ -346,62 +377,14 @@ void Run::Finish(Difference* out) {
   *out = std::move(d);
 }
 
-// Errors divided by max(|a|, floor): the middle of a bin, its lower edge, how many.
-struct ErrorGroup {
-  double value, at_least;
-  int64_t count;
-};
-
-// One worker's sketch, now that the floor is known. A floor of zero makes every error where a is zero
-// infinite.
-class SketchReader {
- public:
-  SketchReader(const ErrorSketch& sketch, int base, double floor, std::vector<ErrorGroup>* groups)
-      : sketch_(sketch), base_(base), floor_(floor), groups_(groups) {}
-
-  // Gives the largest relative error.
-  double Read() {
-    constexpr int64_t kTable = int64_t{ErrorSketch::kRows} * ErrorSketch::kBins;
-    const int floor_row = static_cast<int>(std::bit_cast<uint64_t>(floor_) >> 52) - base_;
-    double most = 0;
-    for (int row = 0; row < ErrorSketch::kRows; ++row) {
-      if (!sketch_.touched[row]) continue;
-      const bool below = row < floor_row;
-      Bins(sketch_.counts + (below ? kTable : 0) + row * int64_t{ErrorSketch::kBins}, ErrorSketch::kBins,
-           below ? base_ * int64_t{16} : ErrorSketch::kFirstRelative, below ? 1 / floor_ : 1);
-      most = std::max(most, below ? sketch_.most[row] / floor_ : sketch_.most_relative[row]);
-    }
-    if (!sketch_.touched[ErrorSketch::kRows]) return most;
-    Bins(sketch_.counts + 2 * kTable, ErrorSketch::kZeroBins, 0, 1 / floor_);
-    return std::max(most, sketch_.most[ErrorSketch::kRows] / floor_);
-  }
-
- private:
-  void Bins(const uint64_t* counts, int64_t bins, int64_t first, double factor) {
-    const auto edge = [](int64_t bin) {
-      return std::bit_cast<double>(static_cast<uint64_t>(std::max<int64_t>(bin, 0))
-                                   << ErrorSketch::kBinShift);
-    };
-    for (int64_t bin = 0; bin < bins; ++bin) {
-      if (counts[bin] == 0) continue;
-      const double low = edge(bin + first), high = edge(bin + first + 1);
-      groups_->push_back({(low + high) / 2 * factor, low * factor, static_cast<int64_t>(counts[bin])});
-    }
-  }
-
-  const ErrorSketch& sketch_;
-  const int base_;
-  const double floor_;
-  std::vector<ErrorGroup>* groups_;
-};
-
 void Run::Relative(Difference* out) {
   std::vector<ErrorGroup> groups;
   out->max_rel = 0;
   for (const Worker& worker : workers_) {
     if (!worker.used) continue;
-    SketchReader reader(worker.tally.sketch, piece_.sketch_base, out->floor * piece_.scale, &groups);
-    out->max_rel = std::max(out->max_rel, reader.Read());
+    const double floor = out->floor * piece_.scale;
+    out->max_rel =
+        std::max(out->max_rel, ReadSketch(worker.tally.sketch, piece_.sketch_base, floor, &groups));
   }
   std::sort(groups.begin(), groups.end(),
             [](const ErrorGroup& x, const ErrorGroup& y) { return x.value > y.value; });
@@ -432,63 +415,6 @@ Element CoarserOf(Element a, Element b) {
   const ElementInfo& y = InfoOf(b);
   if (x.floating != y.floating) return x.floating ? a : b;
   return (x.floating ? x.digits <= y.digits : x.digits >= y.digits) ? a : b;
-}
-
-StridedRef::StridedRef(const formats::ConstTensorRef& t) : tensor(t), dims(t.dims.begin(), t.dims.end()) {
-  strides.resize(dims.size());
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    strides[k] = stride;
-    stride *= dims[k];
-  }
-}
-
-int64_t StridedRef::size() const {
-  int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
-  return n;
-}
-
-bool StridedRef::dense() const {
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    if (dims[k] != 1 && strides[k] != stride) return false;
-    stride *= dims[k];
-  }
-  return true;
-}
-
-void CopyElements(const StridedRef& ref, int64_t begin, int64_t count, std::byte* out) {
-  const int64_t bytes = SizeOf(ref.tensor.dtype);
-  const auto rank = ref.dims.size();
-  std::vector<int64_t> index(rank);
-  int64_t rest = begin, at = ref.offset;
-  for (size_t k = rank; k-- > 0;) {
-    index[k] = rest % ref.dims[k];
-    rest /= ref.dims[k];
-    at += index[k] * ref.strides[k];
-  }
-  const size_t last = rank - 1;
-  while (count > 0) {
-    const int64_t run = std::min(count, ref.dims[last] - index[last]);
-    const std::byte* from = ref.tensor.data + at * bytes;
-    if (ref.strides[last] == 1) {
-      std::memcpy(out, from, static_cast<size_t>(run * bytes));
-    } else {
-      for (int64_t i = 0; i < run; ++i) {
-        std::memcpy(out + i * bytes, from + i * ref.strides[last] * bytes, static_cast<size_t>(bytes));
-      }
-    }
-    out += run * bytes;
-    count -= run;
-    index[last] += run;
-    at += run * ref.strides[last];
-    for (size_t k = last; k > 0 && index[k] == ref.dims[k]; --k) {
-      at += ref.strides[k - 1] - index[k] * ref.strides[k];
-      index[k] = 0;
-      ++index[k - 1];
-    }
-  }
 }
 
 StatusOr<Difference> Differ(const StridedRef& a, const StridedRef& b, const DifferOptions& options) {

@@ -59,6 +59,8 @@ struct Difference {
   Element element_a = Element::kF32, element_b = Element::kF32;
   Element unit_element = Element::kF32;  // the coarser of both: its unit and its steps count
   std::string sha256_a, sha256_b;        // of the tensors' bytes, where asked for
+
+  int64_t nan_both() const { return (a.nan + b.nan - nan_mismatch) / 2; }  // elements that agree in being NaN
 };
 
 // A tensor seen through other strides: a permutation, or the valid part of a padded one.

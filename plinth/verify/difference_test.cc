@@ -336,6 +336,104 @@ TEST(Difference, AgreesWithThePlainReferenceOnAnyBits) {
   }
 }
 
+TEST(Difference, AgreesWithThePlainReferenceOnTwoTypes) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (const auto& [of_a, of_b] : std::vector<std::pair<Element, Element>>{{Element::kF64, Element::kF32},
+                                                                           {Element::kF32, Element::kF64},
+                                                                           {Element::kF64, Element::kBF16},
+                                                                           {Element::kF32, Element::kBF16},
+                                                                           {Element::kF16, Element::kF32},
+                                                                           {Element::kBF16, Element::kF16},
+                                                                           {Element::kI32, Element::kF32},
+                                                                           {Element::kI8, Element::kI32},
+                                                                           {Element::kU16, Element::kI64}}) {
+    Data a = Data::Of(of_a, {5, 640}), b = Data::Of(of_b, {5, 640});
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const double x = std::abs(i % 11 == 0 ? 0 : normal(random));
+      a.SetBits(i, BitsNear(of_a, x));
+      b.SetBits(i, BitsNear(of_b, x * (1 + 0.01 * normal(random))));
+    }
+    CheckPair(a, b, StrCat(InfoOf(of_a).name, " against ", InfoOf(of_b).name));
+  }
+  // 1 against the next number but one of f32, and a double half a step off it.
+  Data a = Data::Of(Element::kF64, {600}), b = Data::Of(Element::kF32, {600});
+  for (int64_t i = 0; i < 600; ++i) a.SetBits(i, std::bit_cast<uint64_t>(1.0)), b.SetBits(i, 0x3f800000);
+  b.SetBits(7, 0x3f800002);
+  b.SetBits(8, 0xbf800000);
+  const auto d = Differ(a.ref(), b.ref());
+  ASSERT_TRUE(d.ok());
+  EXPECT_EQ(d->max_ulp, 2.0 * 0x3f800000);
+  EXPECT_EQ(d->ulp_histogram[2], 1);
+  EXPECT_EQ(d->ulp_histogram[0], 598);
+}
+
+TEST(Difference, AgreesWithThePlainReferenceOnEqualBits) {
+  std::mt19937_64 random(6);
+  for (const Element element : kAll) {
+    const uint64_t mask = element == Element::kI64 || element == Element::kU64 ? 0xffffffffffull : ~0ull;
+    Data a = Data::Of(element, {7, 512});
+    for (int64_t i = 0; i < a.size(); ++i) {
+      uint64_t bits = random() & mask;
+      if (element == Element::kF64) bits = (bits & ~(0x7ffull << 52)) | (1000 + bits % 47) << 52;
+      // Blocks without NaN, with zeros of both signs, and with anything.
+      const int bytes = InfoOf(element).bytes;
+      if (i < 1024) bits = BitsNear(element, 0.01 * static_cast<double>(i % 512));
+      if (i >= 1024 && i < 1536) bits = i % 2 == 0 ? 0 : 1ull << (8 * bytes - 1);
+      a.SetBits(i, bits);
+    }
+    CheckPair(a, a, StrCat(InfoOf(element).name, " equal"));
+    Data b = a;
+    b.SetBits(600, a.Bits(601));
+    CheckPair(a, b, StrCat(InfoOf(element).name, " all but one equal"));
+  }
+}
+
+// A block with NaN goes element by element; what is finite in it counts as in any other.
+TEST(Difference, BlocksThatAreNotFiniteCountTheRestAlike) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (const Element element : {Element::kF64, Element::kF32, Element::kF16, Element::kBF16}) {
+    Data a = Data::Of(element, {4, 2048}), b = a;
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const double x = normal(random);
+      const bool nothing = i % 512 == 0;
+      a.SetBits(i, nothing ? 0 : BitsNear(element, x));
+      b.SetBits(i,
+                nothing ? 0 : BitsNear(element, x * (1 + 0.003 * normal(random)) * (i % 97 == 0 ? -1 : 1)));
+    }
+    Data a_nan = a, b_nan = b;
+    for (int64_t i = 0; i < a.size(); i += 512) {
+      const uint64_t nan = element == Element::kF64   ? 0x7ff8ull << 48
+                           : element == Element::kF32 ? 0x7fc00000
+                                                      : 0x7fc0;
+      a_nan.SetBits(i, nan), b_nan.SetBits(i, nan);
+    }
+    for (const Isa isa : Levels()) {
+      const auto whole = Differ(a.ref(), b.ref(), {.isa = isa});
+      const auto holed = Differ(a_nan.ref(), b_nan.ref(), {.isa = isa});
+      ASSERT_TRUE(whole.ok() && holed.ok());
+      SCOPED_TRACE(StrCat(InfoOf(element).name, " at ", IsaName(isa)));
+      EXPECT_EQ(holed->a.nan, 16);
+      EXPECT_EQ(holed->nan_both(), 16);
+      EXPECT_EQ(holed->finite_both + 16, whole->finite_both);
+      EXPECT_EQ(holed->l2, whole->l2);
+      EXPECT_EQ(holed->a.l2, whole->a.l2);
+      EXPECT_EQ(holed->cosine, whole->cosine);
+      EXPECT_EQ(holed->unequal, whole->unequal);
+      EXPECT_EQ(holed->balance, whole->balance);
+      EXPECT_EQ(holed->max_ulp, whole->max_ulp);
+      EXPECT_EQ(holed->worst, whole->worst);
+      EXPECT_EQ(holed->lane_max, whole->lane_max);
+      EXPECT_EQ(holed->tile_max, whole->tile_max);
+      EXPECT_EQ(holed->max_rel, whole->max_rel);
+      auto histogram = holed->ulp_histogram;
+      histogram[0] += 16;
+      EXPECT_EQ(histogram, whole->ulp_histogram);
+    }
+  }
+}
+
 double Steps(Element element, uint64_t a, uint64_t b) {
   Data x = Data::Of(element, {600}), y = x;  // a full block and a remainder
   for (int64_t i = 0; i < 600; ++i) x.SetBits(i, a), y.SetBits(i, a);
@@ -362,7 +460,7 @@ TEST(Difference, SurvivesASampleThatMisleads) {
     a.SetBits(i, BitsNear(Element::kF32, x));
     b.SetBits(i, BitsNear(Element::kF32, x * (1 + 1e-6 * normal(random))));
   }
-  const int64_t apart = a.size() / 64;
+  const int64_t apart = a.size() / 128;
   for (int64_t run = 0; run < 10; ++run) {
     const int64_t begin = run * apart + run * 7919 % (apart - 63);
     for (int64_t i = begin; i < begin + 64; ++i) b.SetBits(i, a.Bits(i) ^ 0x00200000);

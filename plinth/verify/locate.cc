@@ -81,6 +81,15 @@ class Locator {
         PLINTH_RETURN_IF_ERROR(CheckSame(reference_[0], capture, options_, &result_.notes));
       }
     }
+    if (!options_.map.empty()) {
+      if (options_.rerun) {
+        return absl::InvalidArgumentError(
+            "a map renames what was captured, not the modules of a model that runs here; give one of both");
+      }
+      PLINTH_ASSIGN_OR_RETURN(TensorMap map, TensorMap::Load(options_.map));
+      map_ = std::make_unique<TensorMap>(std::move(map));
+    }
+    PLINTH_RETURN_IF_ERROR(VerifyDigests());
     const int64_t world = reference_[0].info().world;
     PLINTH_ASSIGN_OR_RETURN(auto references, ByRank(reference_, options_.reference, world));
     PLINTH_ASSIGN_OR_RETURN(auto outputs, ByRank(output_, options_.output, world));
@@ -94,10 +103,35 @@ class Locator {
     if (result_.compared == 0) return NothingInCommon();
     if (options_.rerun) PLINTH_RETURN_IF_ERROR(Confirm());
     PlanNext();
+    PLINTH_RETURN_IF_ERROR(runs_->problem());
     return std::move(result_);
   }
 
  private:
+  // What was changed after it was captured says nothing, and equal digests would hide it.
+  Status VerifyDigests() {
+    int64_t bytes = 0;
+    for (const auto* side : {&reference_, &output_}) {
+      for (const Capture& capture : *side) {
+        for (const formats::CaptureEntry& entry : capture.entries()) {
+          const formats::ConstTensorRef* tensor = capture.Tensor(entry);
+          if (tensor != nullptr) bytes += tensor->bytes;
+        }
+      }
+    }
+    check_as_read_ = bytes > options_.verified_bytes;
+    if (check_as_read_) {
+      result_.notes.emplace_back(
+          "only tensors that were compared were held against their digests; `plinth compare --digest` hashes "
+          "all");
+      return absl::OkStatus();
+    }
+    for (const auto* side : {&reference_, &output_}) {
+      for (const Capture& capture : *side) PLINTH_RETURN_IF_ERROR(capture.VerifyDigests());
+    }
+    return absl::OkStatus();
+  }
+
   Status NothingInCommon() const {
     const auto& a = reference_[0].entries();
     const auto& b = output_[0].entries();
@@ -112,10 +146,13 @@ class Locator {
 
   // Searches one rank; the worst one stays in the result: that which drifts in the earliest layer.
   Status SearchRank(int64_t rank, const RunCaptures& reference, const RunCaptures& output) {
-    auto runs = std::make_unique<PairedRuns>(reference, output, options_.lines);
+    PLINTH_ASSIGN_OR_RETURN(auto runs,
+                            PairedRuns::Make(reference, output, options_.lines, map_.get(), check_as_read_));
     auto search = std::make_unique<DriftSearch>(*runs, options_.stride);
     LocateResult found;
     search->Run(&found);
+    PLINTH_RETURN_IF_ERROR(runs->problem());
+    found.notes.insert(found.notes.end(), runs->notes().begin(), runs->notes().end());
     int64_t compared = result_.compared + static_cast<int64_t>(found.layers.size());
     int64_t looks = std::max(result_.looks, found.looks);
     const bool better = !runs_ || (found.first_drift.has_value() &&
@@ -213,7 +250,8 @@ class Locator {
     PLINTH_ASSIGN_OR_RETURN(const Capture plain,
                             RunAgain({.reference = &reference}, JoinPath(folder, "free")));
     const size_t at = search_->found();
-    if (!StillDrifts(reference, plain, at, at + 1).has_value()) {
+    PLINTH_ASSIGN_OR_RETURN(const auto here, StillDrifts(reference, plain, at, at + 1));
+    if (!here.has_value()) {
       result_.confirmation = Confirmation::kNotSeenHere;
       result_.confirmation_text =
           StrCat("a run made here agrees with the reference at ", first.module,
@@ -223,7 +261,8 @@ class Locator {
     PLINTH_ASSIGN_OR_RETURN(const Capture mended, RunAgain({.replaced = name, .reference = &reference},
                                                            JoinPath(folder, "replaced")));
     const bool whole = name == runs_->pairs()[search_->layers()[at].output].name;
-    const auto next = StillDrifts(reference, mended, whole ? at + 1 : at, search_->layers().size());
+    PLINTH_ASSIGN_OR_RETURN(const auto next,
+                            StillDrifts(reference, mended, whole ? at + 1 : at, search_->layers().size()));
     result_.confirmation = next.has_value() ? Confirmation::kNotRepaired : Confirmation::kRepaired;
     result_.confirmation_text =
         next.has_value()
@@ -234,13 +273,15 @@ class Locator {
   }
 
   // The first of layers [begin, end) that drifts in `output`.
-  std::optional<std::string> StillDrifts(const Capture& reference, const Capture& output, size_t begin,
-                                         size_t end) {
+  StatusOr<std::optional<std::string>> StillDrifts(const Capture& reference, const Capture& output,
+                                                   size_t begin, size_t end) {
     RunCaptures side;
     side.free.push_back(&output);
     RunCaptures all = pair_reference_;
     all.free[0] = &reference;
-    PairedRuns runs(all, side, options_.lines);
+    PLINTH_ASSIGN_OR_RETURN(const auto made,
+                            PairedRuns::Make(all, side, options_.lines, map_.get(), check_as_read_));
+    PairedRuns& runs = *made;
     std::map<std::string, size_t> by_key;
     for (size_t p = 0; p < runs.pairs().size(); ++p) by_key[runs.pairs()[p].key] = p;
     for (size_t i = begin; i < end; ++i) {
@@ -249,9 +290,10 @@ class Locator {
       const auto drift = runs.Look(at->second, false);
       if (!drift.has_value()) continue;
       result_.explored.push_back({runs.pairs()[at->second].name, Explored::What::kReplacement, *drift});
-      if (drift->significant()) return search_->layers()[i].module;
+      if (drift->significant()) return std::optional(search_->layers()[i].module);
     }
-    return std::nullopt;
+    PLINTH_RETURN_IF_ERROR(runs.problem());
+    return std::optional<std::string>();
   }
 
   // ---- what to capture next ----
@@ -260,9 +302,8 @@ class Locator {
     if (!result_.first_drift.has_value()) return;
     const FirstDrift& first = *result_.first_drift;
     auto& records = result_.next.records;
-    if (AddGap(first)) return;
-    const bool operator_known = first.name != first.module && first.by == Drift::By::kTensors;
-    if (!operator_known) {
+    if (!InputsAgree() && AddGap(first)) return;
+    if (!InsideKnown(first)) {
       records.push_back({first.module, true, true, true, true});
       records.push_back({first.module + ".*", true, true, true, true});
       return;
@@ -271,6 +312,37 @@ class Locator {
     records.push_back({"*", false, false, true, false});
     result_.next.replacements.push_back(
         {std::string(ModulePath(first.name)), pair_reference_.free[0]->folder()});
+  }
+
+  // Whether an operator, or a layer in which all that was recorded in full agrees, is known to drift first.
+  bool InsideKnown(const FirstDrift& first) const {
+    if (first.by != Drift::By::kTensors) return false;
+    if (first.name != first.module || first.op != "module") return true;
+    const Layer& layer = search_->layers()[search_->found()];
+    return std::any_of(layer.pairs.begin(), layer.pairs.end(), [&](size_t p) {
+      const Pair& pair = runs_->pairs()[p];
+      return pair.direction == formats::CaptureDirection::kOutput && pair.name != first.module &&
+             HasTensor(pair.key);
+    });
+  }
+  bool HasTensor(const std::string& key) const {
+    const formats::CaptureEntry* entry = pair_reference_.free[0]->Find(key);
+    return entry != nullptr && pair_reference_.free[0]->Tensor(*entry) != nullptr;
+  }
+
+  // Whether what entered the layer was recorded and agrees, or its own error is known: then the drift begins
+  // in it, and no layer before it needs to be looked at.
+  bool InputsAgree() const {
+    if (result_.first_drift->local.has_value() && !result_.first_drift->accumulated) return true;
+    bool any = false;
+    for (const size_t p : search_->layers()[search_->found()].pairs) {
+      const Pair& pair = runs_->pairs()[p];
+      if (pair.direction != formats::CaptureDirection::kInput) break;  // what comes before the first output
+      const auto drift = runs_->Look(p, false);
+      if (!drift.has_value() || drift->significant() || drift->by == Drift::By::kStatistics) return false;
+      any = true;
+    }
+    return any;
   }
 
   // Layers of the stack between the last one that agrees and the first that drifts, where they were not
@@ -294,6 +366,8 @@ class Locator {
   std::vector<Capture> reference_, output_;
   std::vector<std::unique_ptr<Capture>> here_;  // runs made for the search
   RunCaptures pair_reference_, pair_output_;    // of the rank in the result
+  std::unique_ptr<TensorMap> map_;              // null: none
+  bool check_as_read_ = false;
   std::unique_ptr<PairedRuns> runs_;
   std::unique_ptr<DriftSearch> search_;
   LocateResult result_;

@@ -78,8 +78,12 @@ using RerunCandidate = std::function<Status(const Rerun& rerun, const std::strin
 
 struct LocateOptions {
   std::string reference, output;  // captures, or folders of captures (repeats, ranks, free and forced)
+  std::string map;                // names and layouts of the candidate's, see TensorMap::Load; empty: none
   bool any_model = false, any_inputs = false;  // compare although the digests differ
-  int64_t stride = 8;                          // summaries are compared at every so many layers first
+  // Recorded tensors are held against their digests before anything else, as long as there are no more bytes
+  // of them; of larger captures those that are compared.
+  int64_t verified_bytes = int64_t{4} << 30;
+  int64_t stride = 8;  // summaries are compared at every so many layers first
   DriftLines lines;
   RerunCandidate rerun;  // empty: no confirmation
 };
@@ -89,7 +93,8 @@ struct LocateOptions {
 // against what bisection assumes. Where a forced capture is there, the first layer whose own error is
 // significant counts. Inside the layer all recorded values are compared in the order of execution. Errors: as
 // formats::OpenCaptures; InvalidArgument for captures of different models, inputs or worlds, and where
-// nothing can be compared; those of `rerun`.
+// nothing can be compared; DataLoss for a tensor that is not the one whose digest was recorded; those of
+// TensorMap::Load and `rerun`.
 StatusOr<LocateResult> Locate(const LocateOptions& options);
 
 // The object of the contract, with more keys.

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "plinth/base/pattern.h"
 #include "plinth/engine/capture_job.h"
 #include "plinth/tensor/half.h"
 #include "plinth/verify/locate.h"
@@ -28,7 +29,7 @@ class Fault : public engine::RunObserver {
   Status Before(size_t, plan::Workspace&) override { return absl::OkStatus(); }
   Status After(size_t step, plan::Workspace& workspace) override {
     const plan::Plan& plan = workspace.plan();
-    if (plan.StepCall(step).spec->name != op_ || !formats::MatchesPattern(scope_, plan.StepScope(step))) {
+    if (plan.StepCall(step).spec->name != op_ || !MatchesStars(scope_, plan.StepScope(step))) {
       return absl::OkStatus();
     }
     ++hits;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <random>
 
@@ -38,6 +39,9 @@ struct MadeRun {
   std::string model_digest, inputs_digest;
   bool forced = false;
   int64_t rank = 0, world = 1;
+  JsonValue precision;
+  std::string prefix = "encoder.block.";
+  bool transposed = false;  // what is [24, 32] lies as [32, 24]
 };
 
 class LocateTest : public testing::Test {
@@ -71,6 +75,24 @@ class LocateTest : public testing::Test {
     return t;
   }
 
+  static Tensor Transposed(const Tensor& t) {
+    const int64_t rows = t.dims()[0], columns = t.dims()[1];
+    Tensor out(DType::kF32, {columns, rows});
+    for (int64_t i = 0; i < t.size(); ++i) {
+      out.data<float>()[i % columns * rows + i / columns] = t.data<float>()[i];
+    }
+    return out;
+  }
+
+  // Sets the last bytes of the capture's only tensor file to zero: after the fact, so that no digest knows.
+  void SpoilEnd(const std::string& name) const {
+    const std::string file = Path(name) + "/tensors-00001-of-00001.safetensors";
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(-64, std::ios::end);
+    out.write(std::string(64, '\0').data(), 64);
+    ASSERT_TRUE(out.good());
+  }
+
   void Write(const std::string& name, const MadeRun& run) const {
     CaptureInfo info;
     info.producer = JsonValue(
@@ -81,17 +103,23 @@ class LocateTest : public testing::Test {
     info.forced = run.forced;
     info.rank = run.rank;
     info.world = run.world;
+    info.precision = run.precision;
     auto writer = CaptureWriter::Create(Path(name), info);
     ASSERT_TRUE(writer.ok()) << writer.status();
     const auto add = [&](const std::string& entry_name, const std::string& op, double error) {
       CaptureEntry entry;
       entry.name = entry_name;
       entry.op = op;
-      ASSERT_TRUE(writer->Add(entry, Value(entry_name, error, run).view(), run.full).ok());
+      // Values go by the name that all runs share.
+      const bool layer = entry_name.starts_with(run.prefix);
+      const Tensor value = Value(
+          layer ? StrCat("encoder.block.", entry_name.substr(run.prefix.size())) : entry_name, error, run);
+      ASSERT_TRUE(
+          writer->Add(entry, run.transposed ? Transposed(value).view() : value.view(), run.full).ok());
     };
     add("embed", "embedding", 0);
     for (int i = 0; i < run.layers; ++i) {
-      const std::string at = StrCat("encoder.block.", i);
+      const std::string at = StrCat(run.prefix, i);
       if (run.inside) {
         // Of the wrong layer: right up to the wrong part. Of later ones: the drift that came in.
         bool wrong = i > run.wrong_layer && run.wrong_layer >= 0;
@@ -120,10 +148,12 @@ class LocateTest : public testing::Test {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : LocateResult();
   }
-  std::string Refusal(const std::string& reference, const std::string& output) const {
+  std::string Refusal(const std::string& reference, const std::string& output,
+                      const std::function<void(LocateOptions&)>& change = {}) const {
     LocateOptions options;
     options.reference = Path(reference);
     options.output = Path(output);
+    if (change) change(options);
     const auto result = Locate(options);
     if (result.ok()) return "accepted";
     EXPECT_EQ(ExitCode(result.status()), 2);
@@ -482,6 +512,147 @@ TEST_F(LocateTest, AsksForWhatItNeedsNext) {
   EXPECT_EQ(result.next.replacements[0].name, "encoder.block.19.attn.q");
   EXPECT_EQ(result.next.replacements[0].capture, Path("a"));
   EXPECT_TRUE(formats::ParseCapturePlan(formats::ToToml(result.next), "p").ok());
+}
+
+// One layer in full on both sides, whose inputs agree: no layer before it needs to be looked at again.
+TEST_F(LocateTest, AsksForNoMoreThanItNeeds) {
+  const auto write = [&](const std::string& name, double in, double inside, double out, bool operators) {
+    auto writer = CaptureWriter::Create(
+        Path(name),
+        CaptureInfo{.producer = JsonValue(JsonValue::Object{{"name", JsonValue(std::string("t"))}})});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    const auto add = [&](const std::string& entry_name, formats::CaptureDirection direction, double error) {
+      CaptureEntry entry;
+      entry.name = entry_name;
+      entry.op = "module";
+      entry.direction = direction;
+      ASSERT_TRUE(writer->Add(entry, Value(entry_name, error, {}).view(), true).ok());
+    };
+    add("layers.5", formats::CaptureDirection::kInput, in);
+    if (operators) add("layers.5.norm", formats::CaptureDirection::kOutput, inside);
+    add("layers.5", formats::CaptureDirection::kOutput, out);
+    ASSERT_TRUE(writer->Finish().ok());
+  };
+  write("a", 0, 0, 0, true);
+  write("b", 0, 1e-3, 1e-3, true);
+  LocateResult result = Find("a", "b");
+  EXPECT_EQ(result.first_drift->name, "layers.5.norm");
+  ASSERT_EQ(result.next.replacements.size(), 1u);
+  EXPECT_EQ(result.next.replacements[0].name, "layers.5.norm");
+  // All that was recorded inside agrees: what is left is the layer itself.
+  write("c", 0, 0, 1e-3, true);
+  result = Find("a", "c");
+  EXPECT_EQ(result.first_drift->name, "layers.5");
+  ASSERT_EQ(result.next.replacements.size(), 1u);
+  EXPECT_EQ(result.next.replacements[0].name, "layers.5");
+  // Nothing inside is known: it is asked for.
+  write("d", 0, 0, 0, false);
+  write("e", 0, 0, 1e-3, false);
+  result = Find("d", "e");
+  ASSERT_EQ(result.next.records.size(), 2u);
+  EXPECT_EQ(result.next.records[1].name, "layers.5.*");
+  // What came in differs already: the layers before it.
+  write("f", 1e-3, 1e-3, 1e-3, true);
+  result = Find("a", "f");
+  ASSERT_EQ(result.next.records.size(), 6u);
+  EXPECT_EQ(result.next.records[0].name, "layers.0");
+}
+
+// Equal digests of tensors that are no longer equal.
+TEST_F(LocateTest, RefusesTensorsThatWereChangedAfterwards) {
+  MadeRun run;
+  run.layers = 4;
+  Write("a", run);
+  Write("b", run);
+  EXPECT_TRUE(Find("a", "b").good());
+  SpoilEnd("b");
+  const auto lazily = [](LocateOptions& o) { o.verified_bytes = 0; };
+  for (const std::function<void(LocateOptions&)>& change :
+       {std::function<void(LocateOptions&)>(), {lazily}}) {
+    EXPECT_THAT(Refusal("a", "b", change), HasSubstr("the file was changed after it was written"));
+    EXPECT_THAT(Refusal("b", "a", change), HasSubstr(StrCat(Path("b"), ": the tensor of entry")));
+  }
+  Write("c", run);
+  const LocateResult result = Find("a", "c", lazily);
+  EXPECT_TRUE(result.good());
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_THAT(result.notes[0], HasSubstr("only tensors that were compared were held against their digests"));
+}
+
+// bf16 where nobody declared it is drift by itself; declared, its own line counts, and the result says so.
+TEST_F(LocateTest, WhatIsDeclaredDecidesTheLine) {
+  MadeRun reference;
+  reference.layers = 4;
+  Write("a", reference);
+  MadeRun run = reference;
+  run.dtype = DType::kBF16;
+  Write("quiet", run);
+  LocateResult result = Find("a", "quiet");
+  ASSERT_FALSE(result.good());
+  EXPECT_EQ(result.first_drift->name, "embed");
+  EXPECT_EQ(result.first_drift->note,
+            "its type is bf16, the reference's f32, and the candidate's precision declares no bf16");
+  EXPECT_THAT(result.notes,
+              testing::Contains(HasSubstr("its precision declares no bf16: that counts as drift")));
+  for (const char* key : {"weights", "autocast"}) {
+    run.precision = JsonValue(JsonValue::Object{{key, JsonValue(std::string("bf16"))}});
+    Write(StrCat("said-", key), run);
+    result = Find("a", StrCat("said-", key));
+    EXPECT_TRUE(result.good()) << key;
+    EXPECT_THAT(result.notes,
+                testing::Contains(HasSubstr("the candidate declares bf16 where the reference has f32, "
+                                            "first at embed: differences up to 0.01")));
+  }
+  // Not behind its looser line either, by statistics alone.
+  run.precision = JsonValue();
+  run.full = false;
+  Write("statistics", run);
+  EXPECT_FALSE(Find("a", "statistics").good());
+  // A finer type is no fault.
+  EXPECT_TRUE(Find("said-weights", "a").good());
+}
+
+TEST_F(LocateTest, AMapBringsNamesAndLayoutsTogether) {
+  MadeRun reference;
+  reference.layers = 6;
+  Write("a", reference);
+  MadeRun run = reference;
+  run.prefix = "h.";
+  run.transposed = true;
+  Write("b", run);
+  run.error = From(3, 1e-3);
+  Write("c", run);
+  ASSERT_TRUE(WriteFile(Path("map.toml"),
+                        "[[name]]\npattern = 'h\\.(\\d+)'\nto = 'encoder.block.\\1'\n"
+                        "[[layout]]\npattern = '.*'\npermute = [1, 0]\n")
+                  .ok());
+  const auto mapped = [&](LocateOptions& o) { o.map = Path("map.toml"); };
+  LocateResult result = Find("a", "b", mapped);
+  EXPECT_TRUE(result.good());
+  EXPECT_EQ(result.compared, 8);
+  result = Find("a", "c", mapped);
+  ASSERT_FALSE(result.good());
+  EXPECT_EQ(result.first_drift->layer, 3);
+  EXPECT_NEAR(*result.first_drift->free, 1e-3, 3e-4);
+  // By names alone, where only statistics were taken.
+  reference.full = run.full = run.transposed = false;
+  Write("as", reference);
+  run.error = From(2, 0.05);
+  Write("bs", run);
+  EXPECT_EQ(Find("as", "bs", mapped).first_drift->layer, 2);
+  // What does not fit is refused.
+  ASSERT_TRUE(WriteFile(Path("bad.toml"), "[[layout]]\npattern = '.*'\npermute = [1, 0, 2]\n").ok());
+  EXPECT_THAT(Refusal("a", "b", [&](LocateOptions& o) { o.map = Path("bad.toml"); }),
+              HasSubstr("permutes 3 dimensions, but \"encoder.final_norm\" is [32, 24]"));
+  ASSERT_TRUE(WriteFile(Path("one.toml"), "[[name]]\npattern = 'h\\.\\d+'\nto = 'x'\n").ok());
+  EXPECT_THAT(Refusal("a", "b", [&](LocateOptions& o) { o.map = Path("one.toml"); }),
+              HasSubstr("both become \"x\""));
+  EXPECT_THAT(Refusal("a", "b",
+                      [&](LocateOptions& o) {
+                        mapped(o);
+                        o.rerun = [](const Rerun&, const std::string&) { return absl::OkStatus(); };
+                      }),
+              HasSubstr("a map renames what was captured"));
 }
 
 TEST_F(LocateTest, TellsItInJsonAndText) {

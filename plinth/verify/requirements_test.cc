@@ -116,5 +116,20 @@ TEST(Requirements, RefuseWithFileAndLine) {
               HasSubstr("q.toml: \"requirement\" is missing; 1 to 10000 records"));
 }
 
+TEST(Requirements, NothingFiniteIsNotWithinAnyLine) {
+  const auto q = ParseRequirements(kText, "q.toml");
+  ASSERT_TRUE(q.ok()) << q.status();
+  for (const float x : {std::nanf(""), INFINITY}) {
+    const Floats same({x, x});
+    const auto results = CheckRequirements(*q, "out.0", same.ref(), same.ref(), nullptr);
+    ASSERT_TRUE(results.ok()) << results.status();
+    ASSERT_EQ(results->size(), 3u);
+    for (const RequirementResult& r : *results) {
+      EXPECT_EQ(r.status, "failed") << r.name;
+      EXPECT_EQ(r.detail, "no element is finite on both sides: nothing was compared");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plinth::verify

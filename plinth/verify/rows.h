@@ -8,20 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "plinth/base/check_status.h"
+
 namespace plinth::verify {
 
-// The one list of statuses (docs/commands.md); unimplemented and missing count as failed.
-enum class CheckStatus : uint8_t {
-  kPassed,
-  kWarned,
-  kFailed,
-  kUnimplemented,
-  kRefused,     // Plinth said no where its documentation says so
-  kMistrusted,  // the comparison itself did not notice a planted fault
-  kUnproven,
-  kMissing,
-  kExtra,
-};
+using plinth::CheckStatus;
 std::string_view StatusName(CheckStatus status);
 
 // One checked output.

@@ -26,6 +26,12 @@ struct Part {
   std::string text;
 };
 
+// How many errors the mean of a difference is made of.
+double IndependentErrors(const TensorEvidence& e, const Difference& d) {
+  const int64_t all = std::max<int64_t>(d.finite_both, 1);
+  return static_cast<double>(e.independent > 0 ? std::min(e.independent, all) : all);
+}
+
 // The rule is broken when any part is; the part nearest to its limit speaks.
 RuleResult FromParts(int number, std::vector<Part> parts) {
   RuleResult result{.number = number, .state = RuleState::kHolds, .detail = ""};
@@ -103,8 +109,22 @@ Problem FindStructureProblem(const RuleSet& rules, const TensorEvidence& e, bool
   return problem;
 }
 
+// NaN beside NaN is the same structure; a tensor with nothing else on both sides shows nothing.
+Problem NothingFinite(const Difference* d) {
+  if (d == nullptr || d->finite_both > 0 || d->nan_both() == 0) return {};
+  return {StrCat("no element is finite on both sides (", d->nan_both(), " of ", d->count,
+                 " are NaN on both): nothing was compared"),
+          "not-finite"};
+}
+
+bool OnlyInfinities(const Difference* d) {
+  return d != nullptr && d->count > 0 && d->finite_both == 0 && d->nan_both() == 0;
+}
+
 RuleResult JudgeStructure(const RuleSet& rules, const TensorEvidence& e, bool random, std::string* kind) {
   Problem problem = FindStructureProblem(rules, e, random);
+  if (problem.text.empty()) problem = NothingFinite(e.incumbent);
+  if (problem.text.empty()) problem = NothingFinite(e.truth);
   *kind = std::move(problem.kind);
   if (!problem.text.empty()) return Broken(1, std::move(problem.text));
   if (e.incumbent == nullptr && e.truth == nullptr) return Undecided(1, "nothing to compare with");
@@ -130,7 +150,7 @@ RuleResult JudgeIncumbent(const RuleSet& rules, const TensorEvidence& e, const T
   }
   if (!e.truth_decides) return Undecided(3, "the truth is no wider than the result");
   const Difference &d = *e.truth, &n = *e.incumbent_truth;
-  const auto count = static_cast<double>(std::max<int64_t>(d.finite_both, 1));
+  const double count = IndependentErrors(e, d);
   const double m = std::max(numbers.m, RuleSet::Raised(rules.m_raises, d.finite_both, 0));
   const double floor = rules.rms_floor * numbers.u_out * d.a.rms;
   const double largest = std::max(std::abs(d.a.min), std::abs(d.a.max));
@@ -178,7 +198,7 @@ RuleResult JudgeNoise(const RuleSet& rules, const TensorEvidence& e) {
                ShortNumber(rules.noise_factor), " x ", ShortNumber(of_band), " of ", band.runs, " runs)")};
   };
   // The mean of a few runs' errors can be zero by chance; its standard error cannot.
-  const auto count = static_cast<double>(std::max<int64_t>(d.finite_both, 1));
+  const double count = IndependentErrors(e, d);
   const double standard_error = band.rmse / std::sqrt(count);
   return FromParts(
       4, {part("relative L2", d.rel_l2, band.rel_l2), part("largest difference", d.max_abs, band.max_abs),
@@ -307,6 +327,17 @@ StatusOr<TensorVerdict> Judge(const RuleSet& rules, const TensorEvidence& e) {
     const bool bits = e.band != nullptr && e.band->bitwise;
     if (v.fault_kind.empty() && bits && v.rules[3].state == RuleState::kBroken)
       v.fault_kind = "not-repeatable";
+  }
+  const Difference* any = e.truth != nullptr ? e.truth : e.incumbent;
+  if (OnlyInfinities(any) && v.rules[0].state == RuleState::kHolds && kind != LimitKind::kBitwise) {
+    for (int number = 2; number <= 4; ++number)
+      v.rules[static_cast<size_t>(number - 1)] =
+          Undecided(number, "only infinities, the same on both sides: no number was compared");
+  }
+  if (any != nullptr && any->nan_both() > 0 && any->finite_both > 0) {
+    v.remarks.push_back(StrCat(any->nan_both(), " of ", any->count,
+                               " elements are NaN in the same places on both sides: no limit says anything "
+                               "about them"));
   }
   if (e.truth != nullptr && e.incumbent_truth != nullptr && e.truth->nan_mismatch > 0 &&
       e.truth->nan_mismatch == e.incumbent_truth->nan_mismatch) {

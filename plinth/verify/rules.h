@@ -70,6 +70,9 @@ struct TensorEvidence {
   const Difference* incumbent = nullptr;        // Differ(n, d)
   const CapResult* cap = nullptr;               // CheckCap(r, d); of exact classes without r, CheckCap(n, d)
   const TensorBand* band = nullptr;             // of the incumbent
+  // How many errors are independent of each other, for the bias; 0: those of all elements. In a free run what
+  // came in moves whole rows at once.
+  int64_t independent = 0;
   bool truth_decides = true;       // false: r is no wider than d and cannot say which of two is nearer
   std::optional<NumberType> type;  // the declared arithmetic; nullopt: the stored type's
 };
@@ -84,6 +87,7 @@ struct TensorsToJudge {
   std::string_view op, class_name;
   std::optional<formats::ConstTensorRef> candidate, truth, incumbent;
   const TensorBand* band = nullptr;
+  int64_t independent = 0;  // see TensorEvidence
   // What is broken already, as the caller found it (ranks that differ, a name that stands twice), and its
   // kind.
   std::string structure, structure_kind;

@@ -174,8 +174,12 @@ class OrderCheck {
 }  // namespace
 
 StatusOr<JudgedTensor> JudgeTensors(const RuleSet& rules, const TensorsToJudge& t) {
-  TensorEvidence e{
-      .op = t.op, .class_name = t.class_name, .structure = "", .structure_kind = "", .band = t.band};
+  TensorEvidence e{.op = t.op,
+                   .class_name = t.class_name,
+                   .structure = "",
+                   .structure_kind = "",
+                   .band = t.band,
+                   .independent = t.independent};
   Comparisons c;
   if (!t.candidate.has_value()) {
     e.structure = "missing in the candidate";

@@ -263,6 +263,28 @@ TEST(Judge, NanOnBothSidesIsEqualAndOnOneIsNot) {
   EXPECT_THAT(alike.Judge().remarks, ElementsAre(HasSubstr("as many NaN")));
 }
 
+TEST(Judge, NanAloneIsAFailureAndInfinitiesAloneAreUnproven) {
+  const RuleSet rules = Rules();
+  const auto judge = [&](const std::vector<double>& values, std::string_view op) {
+    const Owned n = Vector(DType::kF32, values), d = Vector(DType::kF32, values);
+    const auto result = JudgeTensors(rules, {.op = op, .candidate = d.ref(), .incumbent = n.ref()});
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result->verdict;
+  };
+  for (const std::string_view op : {"linear", "cast", "dropout"}) {
+    const TensorVerdict v = judge({NAN, INFINITY, NAN}, op);
+    EXPECT_EQ(v.verdict, Verdict::kFail) << op;
+    EXPECT_EQ(v.reason,
+              "rule 1: no element is finite on both sides (2 of 3 are NaN on both): nothing was compared");
+    EXPECT_EQ(v.fault_kind, "not-finite");
+  }
+  EXPECT_EQ(ToText(judge({-INFINITY, INFINITY}, "linear")), "unproven (unproven: 2, 3, 4)");
+  // Where bits are all that counts, infinities are as good as numbers.
+  EXPECT_EQ(judge({-INFINITY, INFINITY}, "cast").rules[1].state, RuleState::kHolds);
+  EXPECT_THAT(judge({NAN, 1, 2, NAN}, "linear").remarks,
+              ElementsAre(HasSubstr("2 of 4 elements are NaN in the same places on both sides")));
+}
+
 TEST(Judge, OverflowOfTheTypeIsNoFault) {
   Trial trial;
   trial.dtype = DType::kF16;
@@ -396,6 +418,53 @@ TEST(Cap, GivenScalesAreHeldAgainstTheShape) {
   const Owned more = Vector(DType::kF32, {1});
   EXPECT_EQ(CheckCap(rules, *rules.Find("G"), r.ref(), more.ref(), {}).status().message(),
             "x: 1 elements against 4 of the truth; the same number is expected");
+}
+
+// Scores behind a causal mask, whose errors a free run brings along: of the size of the scores, whatever the
+// fill is.
+TEST(Cap, WhatAMaskFilledInSaysNothingAboutTheScale) {
+  const RuleSet rules = Rules();
+  constexpr int64_t kSide = 32, kCount = 64 * kSide * kSide;
+  Random random(3);
+  for (const double fill : {-1e4, -100.0, -3.4028234663852886e38}) {
+    Owned r(DType::kF64, {64, kSide, kSide}, std::vector<double>(kCount));
+    Owned d(DType::kF32, {64, kSide, kSide}, std::vector<double>(kCount));
+    Owned open = d;
+    for (int64_t i = 0; i < kCount; ++i) {
+      const bool masked = i % kSide > i / kSide % kSide;
+      const double score = random.Normal(), error = 1e-6 * random.Normal();
+      r.Set(static_cast<size_t>(i), masked ? fill : score);
+      d.Set(static_cast<size_t>(i), masked ? fill : score + error);
+      open.Set(static_cast<size_t>(i), i == kSide - 1 ? score : masked ? fill : score + error);
+    }
+    const auto cap = CheckCap(rules, *rules.Find("E"), r.ref(), d.ref(), {});
+    EXPECT_FALSE(cap->broken) << fill << ": " << cap->detail;
+    // A single wrong element beside the fills still stands out, and so does a mask that is open.
+    d.Set(kCount - 1, 1e-3);
+    EXPECT_TRUE(CheckCap(rules, *rules.Find("E"), r.ref(), d.ref(), {})->broken) << fill;
+    EXPECT_TRUE(CheckCap(rules, *rules.Find("E"), r.ref(), open.ref(), {})->broken) << fill;
+  }
+}
+
+// An error that came in moves a whole row at once: 8 rows of 512 make 8 errors, not 4096.
+TEST(Judge, BiasCountsIndependentErrors) {
+  const RuleSet rules = Rules();
+  Random random(5);
+  Owned r(DType::kF64, {8, 512}, std::vector<double>(4096)),
+      n(DType::kF32, {8, 512}, std::vector<double>(4096));
+  Owned d = n;
+  for (size_t row = 0; row < 8; ++row) {
+    // Errors of the rows: the incumbent's cancel, the candidate's do not.
+    const double of_row = row < 6 ? 1e-6 : -1e-6, other = row % 2 == 0 ? 1e-6 : -1e-6;
+    for (size_t c = 0; c < 512; ++c) {
+      const double x = 1 + 0.001 * random.Uniform();
+      r.Set(row * 512 + c, x), d.Set(row * 512 + c, x + of_row), n.Set(row * 512 + c, x + other);
+    }
+  }
+  TensorsToJudge tensors{.class_name = "E", .candidate = d.ref(), .truth = r.ref(), .incumbent = n.ref()};
+  EXPECT_EQ(JudgeTensors(rules, tensors)->verdict.rules[2].state, RuleState::kBroken);
+  tensors.independent = 8;
+  EXPECT_EQ(JudgeTensors(rules, tensors)->verdict.rules[2].state, RuleState::kHolds);
 }
 
 TEST(Worst, NeverTheFirstNeverAMean) {

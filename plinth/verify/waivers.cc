@@ -6,6 +6,7 @@
 
 #include "plinth/base/digest.h"
 #include "plinth/base/files.h"
+#include "plinth/base/pattern.h"
 #include "plinth/formats/config.h"
 #include "plinth/formats/toml.h"
 #include "plinth/series/civil_time.h"
@@ -99,7 +100,7 @@ bool ApplyWaivers(const Waivers& waivers, std::string_view tensor, TensorVerdict
   for (const RuleResult& rule : verdict->rules) {
     if (rule.state != RuleState::kBroken) continue;
     const auto at = std::find_if(waivers.records.begin(), waivers.records.end(), [&](const Waiver& w) {
-      return w.rule == rule.number && MatchesPattern(w.tensor, tensor);
+      return w.rule == rule.number && MatchesWildcards(w.tensor, tensor);
     });
     if (at == waivers.records.end()) return false;
     StrAppend(&said, said.empty() ? "" : "; ", "rule ", rule.number, " waived by ", at->owner, " until ",
@@ -110,24 +111,5 @@ bool ApplyWaivers(const Waivers& waivers, std::string_view tensor, TensorVerdict
 }
 
 int64_t DayOf(int64_t wall_nanoseconds) { return series::FloorDiv(wall_nanoseconds, kNanosPerDay); }
-
-bool MatchesPattern(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0;
-  // Where to resume after the last star: only the last one needs another try.
-  size_t star = std::string_view::npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] == name[n] && pattern[p] != '*'))) {
-      ++p, ++n;
-    } else if (p < pattern.size() && pattern[p] == '*') {
-      star = p++, resume = n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1, n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 }  // namespace plinth::verify

@@ -42,8 +42,4 @@ bool ApplyWaivers(const Waivers& waivers, std::string_view tensor, TensorVerdict
 // Days since 1970-01-01 of a wall clock in nanoseconds.
 int64_t DayOf(int64_t wall_nanoseconds);
 
-// Whether `name` matches a pattern in which * stands for any characters and ? for one. Time linear in name x
-// pattern.
-bool MatchesPattern(std::string_view pattern, std::string_view name);
-
 }  // namespace plinth::verify

@@ -100,18 +100,5 @@ TEST(Waivers, CountUntilTheEndOfTheirLastDay) {
   EXPECT_EQ(DayOf(-1), -1);
 }
 
-TEST(MatchesPattern, StarsAndQuestionMarks) {
-  EXPECT_TRUE(MatchesPattern("*", ""));
-  EXPECT_TRUE(MatchesPattern("a*c", "abbbc"));
-  EXPECT_TRUE(MatchesPattern("a*b*c", "a--b-b--c"));
-  EXPECT_TRUE(MatchesPattern("layer.?.q", "layer.3.q"));
-  EXPECT_FALSE(MatchesPattern("layer.?.q", "layer.13.q"));
-  EXPECT_FALSE(MatchesPattern("", "a"));
-  EXPECT_FALSE(MatchesPattern("a", "ab"));
-  EXPECT_TRUE(MatchesPattern("*ab", "aab"));
-  // Nothing grows exponentially.
-  EXPECT_FALSE(MatchesPattern("a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(4000, 'a')));
-}
-
 }  // namespace
 }  // namespace plinth::verify

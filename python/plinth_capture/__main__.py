@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
+import shutil
+import subprocess
 import sys
 from typing import List, Optional
 
@@ -32,6 +35,18 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--forced-by", metavar="CAPTURE", help="feed this capture's inputs to each recorded module")
     run.add_argument("--run-id", metavar="ID")
     run.add_argument("--repeat", type=int, metavar="N")
+    run.add_argument(
+        "--repeats",
+        type=int,
+        metavar="N",
+        help="run the script N times, each in a process of its own, into DIR/repeat-0000 and so on",
+    )
+    run.add_argument(
+        "--flip-last-bits",
+        action="store_true",
+        default=None,
+        help="repeats beyond the first run on inputs whose last bits are flipped, for the noise band",
+    )
     run.add_argument("--seed", type=int, metavar="N", help="recorded beside the capture; the script sets it")
     run.add_argument(
         "--weights", action="append", metavar="FILE", help="what the weights were loaded from; evidence names its digest"
@@ -45,6 +60,28 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _repeats(options, words: List[str]) -> int:
+    """Runs this command once for each repeat. All of them are there in the end, or none."""
+    from .digests import new_run_id
+
+    if options.repeats < 1 or options.repeat is not None:
+        raise CaptureError("--repeats %d: 1 or more is right, without --repeat" % options.repeats)
+    if os.path.exists(options.out):
+        raise CaptureError("%s: exists; another folder is right" % options.out)
+    run_id = options.run_id or new_run_id()
+    split = words.index("--") if "--" in words else len(words)
+    for repeat in range(options.repeats):
+        own = ["--repeats=0", "--repeat=%d" % repeat, "--run-id=%s" % run_id]
+        own.append("--out=%s" % os.path.join(options.out, "repeat-%04d" % repeat))
+        code = subprocess.call([sys.executable, "-m", "plinth_capture"] + words[:split] + own + words[split:])
+        if code:
+            # Of several ranks the first one clears away.
+            if os.environ.get("RANK", "0") == "0":
+                shutil.rmtree(options.out, ignore_errors=True)
+            return code if code > 0 else _ENVIRONMENT
+    return 0
+
+
 def _run(options) -> int:
     try:
         from . import session
@@ -53,7 +90,7 @@ def _run(options) -> int:
         return _ENVIRONMENT
     from .run import run_script
 
-    for name in ("out", "plan", "level", "full", "forced_by", "run_id", "repeat", "seed", "weights"):
+    for name in ("out", "plan", "level", "full", "forced_by", "run_id", "repeat", "seed", "weights", "flip_last_bits"):
         value = getattr(options, name)
         if value is not None:
             session.defaults[name] = value
@@ -75,9 +112,13 @@ def _reference(options) -> int:
 def _show(options) -> int:
     from .reading import read
 
-    for entry in read(options.capture):
-        kept = "full" if entry.tensor else "statistics"
-        print("%6d  %-60s %-18s %s%s  %s" % (entry.index, entry.key, entry.op, entry.dtype, list(entry.shape), kept))
+    try:
+        for entry in read(options.capture):
+            kept = "full" if entry.tensor else "statistics"
+            print("%6d  %-60s %-18s %s%s  %s" % (entry.index, entry.key, entry.op, entry.dtype, list(entry.shape), kept))
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough; what is buffered still must not be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -94,6 +135,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.print_usage(sys.stderr)
         return _BAD_INPUT
     try:
+        if options.command == "run" and options.repeats:
+            return _repeats(options, words)
         return {"run": _run, "reference": _reference, "show": _show}[options.command](options)
     except CaptureError as error:
         print("plinth_capture: error: %s" % error, file=sys.stderr)

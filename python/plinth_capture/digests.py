@@ -1,9 +1,10 @@
-"""Digests of what a run was given: its inputs and its weights."""
+"""What tells one run from another: digests of its inputs and weights, and its own name."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import time
 from typing import Optional, Sequence, Union
 
 from .errors import CaptureError
@@ -60,3 +61,7 @@ def _file(path: str) -> str:
     except OSError as error:
         raise CaptureError("%s: the weights cannot be read: %s" % (path, error.strerror)) from None
     return digest.hexdigest()
+
+
+def new_run_id() -> str:
+    return "%s-%s" % (time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), hashlib.sha256(os.urandom(16)).hexdigest()[:8])

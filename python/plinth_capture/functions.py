@@ -317,9 +317,129 @@ def _binary(op, reverse=False):
             if isinstance(right, complex):
                 return _other(args, kwargs, name)
             attributes["other"] = plain(right)
-        if swapped and op in ("sub", "div"):
+        if swapped and op in ("sub", "div", "pow"):
             attributes["reverse"] = True
         return Call(op, _ports(left, right), attributes)
+
+    return handle
+
+
+def _operands(names: str, op: str):
+    """Tensors are ports in this order, numbers attributes of these names."""
+
+    def handle(args, kwargs, name):
+        order = names.split()
+        given = dict(zip(order, args))
+        given.update({_ALIASES.get(k, k): v for k, v in kwargs.items()})
+        if any(key not in order for key in given):
+            return _other(args, kwargs, name)
+        inputs, attributes = [], {}
+        for port, key in enumerate(order):
+            value = given.get(key)
+            if _is_tensor(value):
+                inputs.append((port, "", value))
+            elif value is not None:
+                attributes[key] = plain(value)
+        return Call(op, inputs, attributes) if inputs else None
+
+    return handle
+
+
+def _where(args, kwargs, name):
+    """torch.where takes the condition first, Tensor.where second."""
+    import torch
+
+    if len(args) + len(kwargs) < 3:
+        return _other(args, kwargs, name)
+    b = _bind("condition x y", args, {{"input": "x", "self": "x", "other": "y"}.get(k, k): v for k, v in kwargs.items()})
+    condition, x, y = b["condition"], b["x"], b["y"]
+    if not (_is_tensor(condition) and condition.dtype == torch.bool) or (
+        _is_tensor(x) and x.dtype == torch.bool and _is_tensor(y) and y.dtype != torch.bool
+    ):
+        condition, x = x, condition
+    return _operands("condition x y", "where")((condition, x, y), {}, name)
+
+
+def _extreme(op):
+    """maximum(x, other), max(x, other), max(x), or max(x, dim), which also says where it stands."""
+
+    def handle(args, kwargs, name):
+        b = _bind("input other keepdim", args, kwargs)
+        if _is_tensor(b["other"]):
+            return Call(op + "imum", _ports(b["input"], b["other"]), {})
+        dim = b["dim"] if b["other"] is None else b["other"]
+        if dim is None:
+            return Call("a" + op, _ports(b["input"]), {"keepdim": False})
+        return Call(op, _ports(b["input"]), {"dim": [_axis(dim, b["input"])], "keepdim": bool(b["keepdim"])})
+
+    return handle
+
+
+def _clamp(args, kwargs, name):
+    b = _bind("input min max", args, kwargs)
+    if _is_tensor(b["min"]) or _is_tensor(b["max"]):
+        return _other(args, kwargs, name)
+    return Call("clamp", _ports(b["input"]), {k: plain(b[k]) for k in ("min", "max") if b[k] is not None})
+
+
+def _gather(args, kwargs, _):
+    b = _bind("input dim index", args, kwargs)
+    return Call("gather", _ports(b["input"], b["index"]), {"dim": _axis(b["dim"], b["input"])})
+
+
+def _stack(args, kwargs, _):
+    b = _bind("tensors dim", args, kwargs)
+    dim, rank = int(b["dim"] or 0), b["tensors"][0].dim() + 1
+    return Call("stack", _ports(*b["tensors"]), {"dim": dim + rank if dim < 0 else dim})
+
+
+def _repeat_interleave(args, kwargs, name):
+    b = _bind("input repeats dim", args, kwargs)
+    if b["dim"] is None or not isinstance(b["repeats"], int):
+        return _other(args, kwargs, name)
+    return Call("repeat_interleave", _ports(b["input"]), {"repeats": b["repeats"], "dim": _axis(b["dim"], b["input"])})
+
+
+def _dropout(args, kwargs, name):
+    """Of torch.nn.functional, which trains unless told otherwise."""
+    b = _bind("input p training", args, kwargs)
+    p = 0.5 if b["p"] is None else float(b["p"])
+    return Call("dropout", _ports(b["input"]), {"p": p, "training": b["training"] is not False})
+
+
+def _group_norm(args, kwargs, _):
+    b = _bind("input num_groups weight bias eps", args, kwargs)
+    eps = 1e-5 if b["eps"] is None else float(b["eps"])
+    return Call(
+        "group_norm", _ports(b["input"], b["weight"], b["bias"]), {"num_groups": int(b["num_groups"]), "eps": eps}
+    )
+
+
+def _unary_with(op, **defaults):
+    """An activation with numbers of its own, by the names and defaults of torch.nn.functional."""
+
+    def handle(args, kwargs, _):
+        b = _bind("input " + " ".join(defaults), args, kwargs)
+        renamed = {"min_val": "min", "max_val": "max"}
+        return Call(
+            op, _ports(b["input"]), {renamed.get(k, k): float(v if b[k] is None else b[k]) for k, v in defaults.items()}
+        )
+
+    return handle
+
+
+def _window(names):
+    def handle(args, kwargs, name):
+        b = _bind(names, args, kwargs)
+        attributes = {}
+        for ours, theirs in (("kernel", "kernel_size"), ("stride", "stride"), ("padding", "padding"),
+                             ("dilation", "dilation"), ("output_size", "output_size")):  # fmt: skip
+            if b[theirs] is not None and b[theirs] not in ((), []):
+                attributes[ours] = plain(b[theirs])
+        for flag in ("ceil_mode", "count_include_pad", "divisor_override"):
+            if b[flag] is not None:
+                attributes[flag] = plain(b[flag])
+        return Call(name, _ports(b["input"]), attributes)
 
     return handle
 
@@ -403,6 +523,19 @@ HANDLERS: Dict[str, Callable] = {
     "to": _cast, "_to_copy": _cast, "type": _cast, "type_as": _cast,
     "__rsub__": _binary("sub", True), "rsub": _binary("sub", True), "__truediv__": _binary("div"),
     "true_divide": _binary("div"),
+    "where": _where, "masked_fill": _operands("input mask value", "masked_fill"),
+    "minimum": _extreme("min"), "maximum": _extreme("max"), "min": _extreme("min"), "max": _extreme("max"),
+    "fmin": _other, "fmax": _other, "amax": _reduction("amax"), "amin": _reduction("amin"),
+    "clamp": _clamp, "clip": _clamp, "clamp_min": _clamp, "gather": _gather, "stack": _stack,
+    "repeat_interleave": _repeat_interleave, "dropout": _dropout, "group_norm": _group_norm,
+    "pow": _binary("pow"), "__pow__": _binary("pow"), "__rpow__": _binary("pow", True), "outer": _binary("outer"),
+    "leaky_relu": _unary_with("leaky_relu", negative_slope=0.01), "elu": _unary_with("elu", alpha=1),
+    "hardtanh": _unary_with("hardtanh", min_val=-1, max_val=1), "relu6": _unary_with("hardtanh", min_val=0, max_val=6),
+    "max_pool1d": _window("input kernel_size stride padding dilation ceil_mode"),
+    "max_pool2d": _window("input kernel_size stride padding dilation ceil_mode"),
+    "avg_pool1d": _window("input kernel_size stride padding ceil_mode count_include_pad"),
+    "avg_pool2d": _window("input kernel_size stride padding ceil_mode count_include_pad divisor_override"),
+    "adaptive_avg_pool1d": _window("input output_size"), "adaptive_avg_pool2d": _window("input output_size"),
     "multiply": _binary("mul"), "subtract": _binary("sub"), "divide": _binary("div"),
 }  # fmt: skip
 HANDLERS.update({name: _cast for name in _METHOD_TYPES})
@@ -410,7 +543,7 @@ HANDLERS.update({name: _binary(name) for name in ("add", "sub", "mul", "div")})
 HANDLERS.update({"__%s__" % name: _binary(name) for name in ("add", "sub", "mul", "radd", "rmul", "div")})
 HANDLERS["__radd__"], HANDLERS["__rmul__"] = _binary("add"), _binary("mul")
 for _name in ("silu", "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "erf", "sin", "cos", "abs", "neg",
-              "reciprocal", "square"):  # fmt: skip
+              "reciprocal", "square", "hardsigmoid", "hardswish", "mish", "log1p", "expm1"):  # fmt: skip
     HANDLERS[_name] = _unary(_name)
 HANDLERS["__neg__"] = HANDLERS["negative"] = _unary("neg")
 HANDLERS["__abs__"] = HANDLERS["absolute"] = _unary("abs")
@@ -464,6 +597,6 @@ def describe(name: str, args: tuple, kwargs: dict) -> Optional[Call]:
     if name in SILENT:
         return None
     call = HANDLERS.get(name, _other)(args, kwargs, name)
-    if call is None or call.op == name and name not in HANDLERS or call.op in ("sort", "top_k"):
+    if call is None or call.op == name and name not in HANDLERS or call.op in ("sort", "top_k", "max", "min"):
         return call
     return call._replace(outputs=1)  # aten's kernels also give means, sums and random state

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import modules
 from .functions import Call
+from .last_bits import LastBits
 from .ports import Arguments, replace_tensors, tensors_in
 from .selection import FULL, NOTHING, OUTSIDE, ROOT, Selection
 from .snapshot import Unrecordable, take
@@ -42,6 +43,7 @@ class Frame:
         self.counters: Dict[str, int] = collections.defaultdict(int)
         self.children = 0
         self.forced = False
+        self.enters = False  # an embedding of the model's whole numbers, whose output is flipped
 
     def hides_operators(self) -> bool:
         """What is inside is this operator itself. Attention of torch is taken apart all the same."""
@@ -51,10 +53,18 @@ class Frame:
 class Recorder:
     """The state of one capture. Everything that it does itself is hidden from its own hooks and modes."""
 
-    def __init__(self, writer: CaptureWriter, selection: Selection, substitutes: Substitutes, automatic: bool):
+    def __init__(
+        self,
+        writer: CaptureWriter,
+        selection: Selection,
+        substitutes: Substitutes,
+        automatic: bool,
+        last_bits: Optional[LastBits] = None,
+    ):
         self.writer = writer
         self.selection = selection
         self.substitutes = substitutes
+        self._last_bits = last_bits if last_bits is not None and last_bits.active else None
         self.step = 0
         self.notes: Dict[str, int] = collections.defaultdict(int)
         self.error: Optional[BaseException] = None
@@ -126,6 +136,11 @@ class Recorder:
                 self._stack[-1].children += 1
             arguments = Arguments(place.parameters, args, kwargs)
             changed = self._force(frame, arguments)
+            if changed is None and self._last_bits is not None:
+                if base == ROOT and not self._stack:
+                    changed = self._last_bits.inputs(arguments)
+                elif frame.kind is not None:
+                    frame.enters = self._last_bits.of_whole_numbers(frame.kind.op, arguments)
             if changed is not None:
                 arguments = Arguments(place.parameters, *changed)
             self._inputs(frame, arguments)
@@ -204,7 +219,7 @@ class Recorder:
             if not self._stack and base == ROOT and self._automatic:
                 self._advance = True
             if reference is None:
-                return None
+                return self._last_bits.output(output) if self._last_bits is not None and frame.enters else None
             return self._replaced(frame, output, reference)
 
     def _pop(self, base: str) -> Optional[Frame]:

@@ -153,11 +153,17 @@ def _recompute(source, name, step, entries: List[Entry], writer) -> Optional[str
             )
             raise CaptureError(where) from error
         raise CaptureError("%s: %s: %s" % (where, type(error).__name__, error)) from error
-    _write(name, step, op, attributes, result, outputs, writer)
+    if not _write(name, step, op, attributes, result, outputs, writer):
+        raise CaptureError(
+            "the reference of %s at %s gives None; the output, an array of %d dimensions, is right"
+            % (op, name, len(next(iter(outputs.values())).shape))
+        )
     return None
 
 
-def _write(name, step, op, attributes, result, outputs: Dict[int, Entry], writer) -> None:
+def _write(name, step, op, attributes, result, outputs: Dict[int, Entry], writer) -> int:
+    """Returns how many outputs there were."""
+    written = 0
     results = result if isinstance(result, tuple) else (result,)
     for port, array in enumerate(results):
         if array is None or port not in outputs:
@@ -175,6 +181,8 @@ def _write(name, step, op, attributes, result, outputs: Dict[int, Entry], writer
         if attributes:
             entry["attributes"] = attributes
         writer.put(entry, value, True)
+        written += 1
+    return written
 
 
 def _header(source: CaptureFolder) -> Dict[str, Any]:

@@ -48,8 +48,9 @@ class _Starter:
         from .session import Capture
 
         self.used = True
-        self._capture = Capture(module)
-        self._capture.__enter__()
+        capture = Capture(module)
+        capture.__enter__()
+        self._capture = capture  # only once it is open is there something to close
 
     def stop_listening(self) -> None:
         if self._call is not None:

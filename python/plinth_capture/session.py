@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
-import time
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import environment, torch_state
-from .digests import digest_of_files, digest_of_inputs
+from .digests import digest_of_files, digest_of_inputs, new_run_id
 from .errors import CaptureError
+from .last_bits import LastBits
 from .modes import function_mode
 from .modules import kind_of
 from .plan import Plan, load
@@ -58,6 +57,9 @@ class Capture:
       statistics: record the statistics of everything else.
       run_id: groups the captures of one run (ranks, repeats); by default a new one.
       repeat, seed: the number of the repeat and the seed that the caller used; they are recorded, not acted upon.
+      flip_last_bits: repeats beyond the first run on neighbours of the inputs, about half of whose numbers differ in
+        the last bit: where a run gives the same bits every time, that shows how far the model moves by itself. What
+        enters is flipped, and what embeddings give; `repeat` is the seed, and repeat 0 stays as it is.
       inputs: tensor or dictionary of tensors that the run was given; its digest lets captures of other inputs be
         told apart. By default the tensors of the model's first call, where they are integers or at least f32.
       rank, world: by default from torch.distributed or the environment.
@@ -85,6 +87,7 @@ class Capture:
         run_id: Optional[str] = None,
         repeat: Optional[int] = None,
         seed: Optional[int] = None,
+        flip_last_bits: Optional[bool] = None,
         inputs: Any = None,
         rank: Optional[int] = None,
         world: Optional[int] = None,
@@ -110,7 +113,9 @@ class Capture:
         self._steps, self._digest = steps, digest
         self.repeat = int(given(repeat, "repeat", 0))
         self._seed = int(given(seed, "seed", 0))
-        self._run_id = given(run_id, "run_id", None) or _new_run_id()
+        flips = bool(given(flip_last_bits, "flip_last_bits", False))
+        self._last_bits = LastBits(self.repeat) if flips else None
+        self._run_id = given(run_id, "run_id", None) or new_run_id()
         own_rank, own_world = torch_state.rank_and_world()
         self.rank = own_rank if rank is None else int(rank)
         self.world = own_world if world is None else int(world)
@@ -144,9 +149,10 @@ class Capture:
         if self._recorder is not None:
             raise CaptureError("a Capture serves one block; make another one")
         substitutes = Substitutes(self._plan, self.rank)
+        substitutes.check("model", self._model_digest, "another model")
         selection = Selection(self._plan, self._level, self._full, self._statistics)
         self._writer = CaptureWriter(self.folder, *self._sizes, digest=self._digest)
-        self._recorder = Recorder(self._writer, selection, substitutes, self._steps == "forward")
+        self._recorder = Recorder(self._writer, selection, substitutes, self._steps == "forward", self._last_bits)
         try:
             self._hook()
             if selection.operators:
@@ -190,6 +196,11 @@ class Capture:
         if problem is None:
             unused = recorder.substitutes.unused()
             problem = CaptureError(unused) if unused else None
+        if problem is None and self._last_bits is not None:
+            try:
+                self._last_bits.check(self.folder)
+            except CaptureError as error:
+                problem = error
         if problem is not None:
             writer.abandon()
             raise problem
@@ -203,6 +214,11 @@ class Capture:
         if self._recorder is None:
             raise CaptureError("step() belongs inside the block of a Capture")
         self._recorder.next_step()
+
+    def _flips(self) -> Dict[str, Any]:
+        if self._last_bits is None:
+            return {}
+        return {"last_bits": {"seed": self._last_bits.seed, "flipped": self._last_bits.flipped}}
 
     # Hooks
 
@@ -261,6 +277,11 @@ class Capture:
         self._precision = torch_state.precision_of(self._model)
         if self._inputs_digest is None:
             self._inputs_digest = digest_of_inputs(list(args) + [kwargs[k] for k in sorted(kwargs)], coarse=False)
+        assert self._recorder is not None
+        try:
+            self._recorder.substitutes.check("inputs", self._inputs_digest, "other inputs")
+        except CaptureError as error:
+            self._recorder.error = error  # the run goes on; the end of the block raises it
 
     def _say(self, text: str) -> None:
         assert self._recorder is not None
@@ -285,6 +306,7 @@ class Capture:
                 "repeat": self.repeat,
                 "seed": self._seed,
                 "mode": "forced" if recorder.substitutes.forced else "free",
+                **self._flips(),
             },
             "rank": self.rank,
             "world": self.world,
@@ -327,7 +349,7 @@ def capture(model, **options) -> Callable:
         @functools.wraps(function)
         def call(*args, **kwargs):
             if state["run_id"] is None:
-                state["run_id"] = defaults.get("run_id") or _new_run_id()
+                state["run_id"] = defaults.get("run_id") or new_run_id()
             own = dict(options, repeat=state["repeat"], run_id=state["run_id"])
             with Capture(model, **own):
                 result = function(*args, **kwargs)
@@ -359,7 +381,3 @@ def _with_options(plan: Optional[Plan], forced_by, replace: Optional[Dict[str, s
     return plan._replace(
         replaces=plan.replaces + more, forced_by=plan.forced_by if forced_by is None else os.fspath(forced_by)
     )
-
-
-def _new_run_id() -> str:
-    return "%s-%s" % (time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), hashlib.sha256(os.urandom(16)).hexdigest()[:8])

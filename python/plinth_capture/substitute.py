@@ -72,6 +72,17 @@ class Substitutes:
             if not self.forced.names():
                 raise CaptureError("%s: holds no full tensors, so that nothing can be forced" % plan.forced_by)
 
+    def check(self, part: str, own: Optional[str], what: str) -> None:
+        """Raises CaptureError where the forcing capture says that it is of another model or of other inputs."""
+        if self.forced is None:
+            return
+        theirs = (self.forced.capture.header.get(part) or {}).get("digest")
+        if own and theirs and own != theirs:
+            raise CaptureError(
+                "%s: is of %s, with digest %s...; a capture of %s..., which runs here, is right"
+                % (self.forced.capture.folder, what, theirs[:16], own[:16])
+            )
+
     def _with_output(self, folder: str) -> List[str]:
         reference = self._opened[folder]
         return [n for n in reference.names() if reference.has(n, "output")]

@@ -156,7 +156,9 @@ def fake_quantize(x, scales=None, zeros=None, scale=None, zero_point=None, axis=
 
 
 def batch_norm(x, weight=None, bias=None, mean=None, variance=None, training=False, eps=1e-5):
-    assert not training
+    if training:
+        axes = (0,) + tuple(range(2, x.ndim))
+        mean, variance = x.mean(axes), x.var(axes)
     weight, bias, mean, variance = (
         v if v is None else v.reshape([1, -1] + [1] * (x.ndim - 2)) for v in (weight, bias, mean, variance)
     )
@@ -176,13 +178,55 @@ def binary(function):
     return compute
 
 
+def where(condition, *given, x=None, y=None):
+    given = list(given) + [None, None]
+    return np.where(condition, given[0] if x is None else x, given[1] if y is None else y)
+
+
+def masked_fill(x, mask, tensor=None, value=None):
+    return np.where(mask, float(value) if tensor is None else tensor, x)
+
+
+def extreme(values, places):
+    def compute(x, dim, keepdim=False):
+        return values(x, dim[0], keepdims=keepdim), places(x, dim[0], keepdims=keepdim)
+
+    return compute
+
+
+def group_norm(x, weight=None, bias=None, num_groups=1, eps=1e-5):
+    rows = x.reshape(x.shape[0], num_groups, -1)
+    y = ((rows - rows.mean(-1, keepdims=True)) / np.sqrt(rows.var(-1, keepdims=True) + eps)).reshape(x.shape)
+    weight, bias = (v if v is None else v.reshape([1, -1] + [1] * (x.ndim - 2)) for v in (weight, bias))
+    return y * (1 if weight is None else weight) + (0 if bias is None else bias)
+
+
+def dropout(x, p=0.5, training=True):
+    assert not training or not p
+    return x
+
+
 FUNCTIONS = {
+    "where": where, "masked_fill": masked_fill, "group_norm": group_norm, "dropout": dropout,
+    "minimum": np.minimum, "maximum": np.maximum, "max": extreme(np.max, np.argmax), "min": extreme(np.min, np.argmin),
+    "amax": lambda x, dim=None, keepdim=False: x.max(None if dim is None else tuple(dim), keepdims=keepdim),
+    "amin": lambda x, dim=None, keepdim=False: x.min(None if dim is None else tuple(dim), keepdims=keepdim),
+    "clamp": lambda x, min=None, max=None: np.clip(x, min, max),
+    "gather": lambda x, index, dim: np.take_along_axis(x, index, dim),
+    "stack": lambda *parts, dim: np.stack(parts, dim),
+    "repeat_interleave": lambda x, repeats, dim: np.repeat(x, repeats, dim), "outer": np.outer,
+    "leaky_relu": lambda x, negative_slope: np.where(x > 0, x, negative_slope * x),
+    "elu": lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))),
+    "hardtanh": lambda x, min, max: np.clip(x, min, max),
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6, "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))), "log1p": np.log1p, "expm1": np.expm1,
     "linear": linear, "matmul": matmul, "conv1d": conv, "conv2d": conv, "layer_norm": layer_norm,
     "rms_norm": rms_norm, "softmax": softmax, "log_softmax": lambda x, dim=-1: np.log(softmax(x, dim)),
     "attention": attention, "multihead_attention": multihead_attention, "rotary": rotary, "gelu": gelu,
     "softplus": softplus, "embedding": embedding, "sort": sort, "top_k": top_k, "sampling": sampling,
     "quantize": quantize, "dequantize": dequantize, "fake_quantize": fake_quantize, "cast": lambda x, to=None: x,
     "add": binary(np.add), "sub": binary(np.subtract), "mul": binary(np.multiply), "div": binary(np.divide),
+    "pow": binary(np.power),
     "sum": reduction(np.sum), "mean": reduction(np.mean), "cumsum": lambda x, dim: x.cumsum(dim),
     "cat": lambda *parts, dim: np.concatenate(parts, dim), "index_select": lambda x, i, dim: x.take(i, dim),
     "batch_norm": batch_norm,

@@ -206,6 +206,21 @@ class Uses(nn.Module):
         return order(my_norm(x, self.weight, 0.5), torch.tensor([3, 1]), 2)[0]
 
 
+class Show(Command):
+    def test_who_reads_only_the_beginning_is_no_error(self):
+        net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(900)])
+        self.captured(net, torch.ones(1, 2))
+        done = subprocess.run(
+            "%s -m plinth_capture show cap | head -n 1" % sys.executable,
+            shell=True,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        self.assertEqual((done.stderr, len(done.stdout.splitlines())), ("", 1))
+
+
 class Reference(Command):
     def setUp(self):
         super().setUp()
@@ -256,6 +271,11 @@ class Reference(Command):
         self.assertIn(
             "output 0, has the shape [1]; captured is [3, 4]", refusal(register + "def f(x, w, eps): return [1.0]")
         )
+        for nothing in ("pass", "return None, None"):
+            self.assertIn(
+                "the reference of my_norm at (root)/my_norm.0 gives None; the output, an array of 2 dimensions, is right",
+                refusal(register + "def f(x, w, eps): " + nothing),
+            )
         self.assertIn("output 0, is of type <U1", refusal(register + "def f(x, w, eps): return 'a'"))
         self.captured(Uses(), torch.randn(3, 4), name="stats", level="operator")
         self.assertIn(

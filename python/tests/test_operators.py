@@ -358,6 +358,33 @@ class Operators(CaptureTest):
             want={"sum": 3, "mean": 3, "cumsum": 2, "mul": 1, "cat": 3, "index_select": 1},
         )
 
+    def test_what_picks(self):
+        mask, index = torch.rand(self.x.shape) > 0.5, torch.zeros(self.x.shape, dtype=torch.int64)
+        y = torch.randn(self.x.shape)
+        self.check(
+            lambda x: (
+                torch.where(mask, x, y), x.where(mask, y), x.masked_fill(mask, -1e4), x.masked_fill(mask, float("-inf")),
+                torch.minimum(x, y), torch.max(x, y), x.max(-1), x.min(0, keepdim=True), x.max(), x.amin((0, 1)),
+                x.clamp(-1, 1), torch.clip(x, max=0.5), x.gather(-1, index), torch.stack([x, y], -1),
+                x.repeat_interleave(2, -2), F.dropout(x, 0.5, False),
+            ),
+            self.x,
+            want={"where": 2, "masked_fill": 2, "minimum": 1, "maximum": 1, "max": 1, "min": 1, "amax": 1, "amin": 1,
+                  "clamp": 2, "gather": 1, "stack": 1, "repeat_interleave": 1, "dropout": 1},
+        )  # fmt: skip
+
+    def test_activations_with_numbers_and_powers(self):
+        self.check(
+            lambda x: (
+                F.leaky_relu(x), F.leaky_relu(x, 0.3), F.elu(x, 0.5), F.hardtanh(x), F.relu6(x), F.hardsigmoid(x),
+                F.hardswish(x), F.mish(x), x.abs().log1p(), x.expm1(), x**2, x.pow(3), 2.0**x, x.abs().pow(x),
+                torch.outer(x.flatten(), x.flatten()), F.group_norm(x, 1),
+            ),
+            self.x,
+            want={"leaky_relu": 2, "elu": 1, "hardtanh": 2, "hardsigmoid": 1, "hardswish": 1, "mish": 1, "abs": 2,
+                  "log1p": 1, "expm1": 1, "pow": 4, "outer": 1, "group_norm": 1},
+        )  # fmt: skip
+
     def test_batch_norm(self):
         net = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False, eps=0.1)).eval()
         nn.init.normal_(net[0].running_mean)

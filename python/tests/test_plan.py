@@ -214,6 +214,19 @@ class Substituting(CaptureTest):
         # Inputs are the reference's, also behind the fault.
         np.testing.assert_array_equal(cap.tensor("layers.2:in0@0"), self.ref.tensor("layers.2:in0@0"))
 
+    def test_forcing_by_another_model_or_other_inputs_is_refused(self):
+        self.captured(model(layers=4), TOKENS, name="own", full=True, model_digest="1" * 64)
+        for tokens, digest, text in (
+            (TOKENS, "2" * 64, "own: is of another model, with digest 1111111111111111...; a capture of 2222222222222222"),
+            (TOKENS + 1, "1" * 64, r"own: is of other inputs, with digest [0-9a-f]{16}\.\.\.; a capture of [0-9a-f]{16}"),
+        ):
+            with self.assertRaisesRegex(pc.CaptureError, text):
+                self.captured(
+                    model(layers=4), tokens, name="a", full=True, model_digest=digest, forced_by=self.path("own")
+                )
+            self.assertFalse(os.path.exists(self.path("a")))
+        self.captured(model(layers=4), TOKENS, name="a", full=True, model_digest="1" * 64, forced_by=self.path("own"))
+
     def test_types_of_the_run_are_kept(self):
         net = model(layers=4).to(torch.bfloat16)
         cap = self.captured(net, TOKENS, name="a", full=True, forced_by=self.path("ref"))

@@ -84,6 +84,49 @@ TEST_F(AcceptTest, ASlowOneFailsAndHistoryShowsBoth) {
   EXPECT_EQ(Run({"accept", "history", "--evidence", "ev", "--json"}, options_).exit_code, 0);
 }
 
+TEST_F(AcceptTest, AWeakerRecipeDoesNotWashAFailureClean) {
+  // Golden cases that the model does not reproduce.
+  fs::copy(model_, Path("golden"), fs::copy_options::recursive);
+  std::string arrays = Read("golden/cases.safetensors");
+  for (size_t i = arrays.size() / 2; i + 8 <= arrays.size(); i += 8) arrays[i + 6] ^= 0x10;
+  Write("golden/cases.safetensors", arrays);
+  Write("full.toml", StrCat(kSmall, "[model]\ncases = 'golden/cases.json'\n"));
+  Write("r.toml", kSmall);
+  const std::vector<std::string> full = {"--model", model_, "--config", "full.toml", "--evidence", "ev"};
+  const json failed = Accept(full, 1);
+  EXPECT_EQ(Answer(failed, "layers"), "no");
+  EXPECT_THAT(failed["standing"], ::testing::IsEmpty());
+  // Without the cases everything is right, but the failure stands, with the command that asks again.
+  fs::copy(model_, Path("bare"), fs::copy_options::recursive);
+  fs::remove(Path("bare/cases.json"));
+  const json lesser = Accept({"--model", "bare", "--config", "r.toml", "--evidence", "ev"}, 1);
+  EXPECT_EQ(lesser["identity"], failed["identity"]);
+  EXPECT_EQ(Answer(lesser, "layers"), "yes");
+  EXPECT_EQ(lesser["verdict"], "fail");
+  ASSERT_EQ(lesser["standing"].size(), 1u);
+  EXPECT_THAT(lesser["standing"][0]["reproduce"].get<std::string>(), HasSubstr("--config full.toml"));
+  const RunResult text =
+      Run({"accept", "--model", "bare", "--config", "r.toml", "--evidence", "ev"}, options_);
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.out, HasSubstr("This run found nothing wrong, but an earlier failure of the same numerics "
+                                  "identity stands"));
+  EXPECT_THAT(text.out, HasSubstr("layers.golden_cases is not asked"));
+  EXPECT_EQ(Run({"evidence", "verify", lesser["evidence"].get<std::string>()}, options_).exit_code, 1);
+  Write("d.csv", HourlyCsv(200));
+  const auto state = [&] {
+    const RunResult run =
+        Run({"forecast", "-m", "bare", "-d", "d.csv", "--evidence", "ev", "--json"}, options_);
+    return json::parse(run.out, nullptr, false)["evidence"];
+  };
+  EXPECT_EQ(state(), "failed");
+  const RunResult history = Run({"accept", "history", "--evidence", "ev"}, options_);
+  EXPECT_THAT(history.out, HasSubstr("stands: "));
+  // Whoever takes all of the evidence away begins anew; docs/evidence.md says so.
+  fs::remove_all(Path("ev"));
+  EXPECT_EQ(Accept({"--model", "bare", "--config", "r.toml", "--evidence", "ev"}, 0)["verdict"], "pass");
+  EXPECT_EQ(state(), "proven");
+}
+
 TEST_F(AcceptTest, TheCustomersContractIsReportedBesideTheRules) {
   Write("contract.toml",
         "[[requirement]]\nname = 'far too tight'\nkind = 'distance'\ntensor = 'output'\nmax_abs = 1e-30\n"
@@ -145,18 +188,22 @@ TEST_F(AcceptTest, RefusesWhatItCannotUse) {
     EXPECT_FALSE(fs::exists(Path("ev/history"))) << recipe;
   };
   refused("[modle]\n",
-          "r.toml: unknown key \"modle\"; model, data, envelope, run, task, performance, incumbent, "
+          "r.toml: line 1: unknown key \"modle\"; model, data, envelope, run, task, performance, incumbent, "
           "candidate, truth, rules are expected");
   refused("[envelope]\ncontext = 100000000\n",
           "r.toml: \"envelope.context\" is 100000000; plinth_ts takes at most 96");
-  refused("[candidate]\ncaptures = []\n",
-          "r.toml: \"candidate\" is an object of 1; a section whose captures are held against those of "
-          "[incumbent] is "
-          "expected");
+  refused(
+      "[candidate]\ncaptures = []\n",
+      "r.toml: line 1: \"candidate\" is an object of 1; a section whose captures are held against those of "
+      "[incumbent] is "
+      "expected");
   refused("[rules]\nwaivers = 'nowhere.toml'\n", "nowhere.toml: cannot be opened: No such file or directory");
   refused("[task]\nkind = 'asr'\n", "r.toml: \"task.kind\" is \"asr\"; forecasting is expected");
   refused("[model]\ncases = 'nowhere.json'\n",
           "nowhere.json: no such file; the cases.json of a golden folder is expected");
+  refused("[task]\nlabels = 'l.jsonl'\n",
+          "r.toml: line 2: \"task.labels\" is \"l.jsonl\"; labels belong to captures; a model's truth is the "
+          "held-out series of [data]: nothing is expected");
   EXPECT_EQ(Run({"accept", "--model", "nowhere", "--evidence", "ev"}, options_).exit_code, 2);
   EXPECT_EQ(Run({"accept", "--lang", "de", "--evidence", "ev", "--model", model_}, options_).exit_code, 2);
 }
@@ -168,8 +215,11 @@ TEST_F(AcceptTest, HoldsCapturesOfTwoPlatformsTogether) {
   Write("other.csv", other);
   Capture("cuda", "d.csv");
   Capture("dcu", "d.csv");
+  Capture("cuda-1", "d.csv");
+  Capture("dcu-1", "d.csv");
   Capture("x", "other.csv");
-  Write("sound.toml", "[incumbent]\ncaptures = ['cuda', 'dcu']\n[candidate]\ncaptures = ['dcu', 'cuda']\n");
+  Write("sound.toml",
+        "[incumbent]\ncaptures = ['cuda', 'cuda-1']\n[candidate]\ncaptures = ['dcu', 'dcu-1']\n");
   const json sound = Accept({"--config", "sound.toml", "--evidence", "ev"}, 0);
   EXPECT_EQ(Answer(sound, "layers"), "yes");
   EXPECT_EQ(Answer(sound, "repeatability"), "yes");
@@ -188,6 +238,19 @@ TEST_F(AcceptTest, HoldsCapturesOfTwoPlatformsTogether) {
   const RunResult mixed = Run({"accept", "--config", "mixed.toml", "--evidence", "ev"}, options_);
   EXPECT_EQ(mixed.exit_code, 2);
   EXPECT_THAT(mixed.err, HasSubstr("was made with another digest of inputs"));
+  // One recording is one repeat, however often and under whatever name it is given, and no pair with itself.
+  fs::copy(Path("dcu"), Path("dcu-copy"), fs::copy_options::recursive);
+  for (const char* again : {"'dcu', './dcu'", "'dcu', 'dcu-copy'"}) {
+    Write("twice.toml", StrCat("[incumbent]\ncaptures = ['cuda']\n[candidate]\ncaptures = [", again, "]\n"));
+    const RunResult twice = Run({"accept", "--config", "twice.toml", "--evidence", "ev"}, options_);
+    EXPECT_EQ(twice.exit_code, 2) << again;
+    EXPECT_THAT(twice.err, HasSubstr("is the same capture as dcu/capture.json of [candidate]"));
+    EXPECT_THAT(twice.err, HasSubstr("repeats are runs of their own, each recorded once"));
+  }
+  Write("itself.toml", "[incumbent]\ncaptures = ['dcu']\n[candidate]\ncaptures = ['dcu-copy']\n");
+  const RunResult itself = Run({"accept", "--config", "itself.toml", "--evidence", "ev"}, options_);
+  EXPECT_EQ(itself.exit_code, 2);
+  EXPECT_THAT(itself.err, HasSubstr("a capture held against itself shows nothing"));
 }
 
 }  // namespace

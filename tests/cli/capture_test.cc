@@ -77,6 +77,27 @@ TEST_F(CaptureCliTest, RepeatsLieBesideEachOther) {
   EXPECT_FALSE(std::filesystem::exists(Path("c/repeat-0000/tensors-00001-of-00001.safetensors")));
 }
 
+TEST_F(CaptureCliTest, ForcesByTheSameModelAndInputsAlone) {
+  std::string text = "time,y\n";
+  for (int64_t i = 0; i < 80; ++i) text += HourlyRow(i, StrCat((i * i) % 17));
+  Write("other.csv", text);
+  EXPECT_EQ(Run({"capture", "-m", model_, "-d", "other.csv", "-o", "inputs", "--full", "all"}).exit_code, 0);
+  EXPECT_EQ(
+      Run({"capture", "-m", Source("models/plinth-ts-0"), "-d", "d.csv", "-o", "model", "--full", "all"})
+          .exit_code,
+      0);
+  for (const char* what : {"inputs", "model"}) {
+    const RunResult run = Run({"capture", "-m", model_, "-d", "d.csv", "-o", "forced", "--forced-by", what});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err,
+                HasSubstr(std::string(what) == "inputs" ? "inputs: is of other inputs, with digest "
+                                                        : "model: is of another model, with digest "));
+    EXPECT_FALSE(std::filesystem::exists(Path("forced")));
+  }
+  Capture("same", {"--full", "all"});
+  Capture("forced", {"--forced-by", "same"});
+}
+
 TEST_F(CaptureCliTest, APlanFileSaysWhatToRecord) {
   Write("p.toml", R"(schema = "plinth.capture-plan/1"
 [[record]]

@@ -1,4 +1,5 @@
 // plinth compare: text, JSON, exit codes and every refusal.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -143,6 +144,66 @@ TEST_F(CompareTest, MissingFailsAndExtraMayBeAllowed) {
   EXPECT_EQ(nothing.back()["verdict"], "fail");
   EXPECT_THAT(Run({"compare", "d.safetensors", "d.safetensors"}).out,
               HasSubstr("nothing compared is a failure"));
+}
+
+TEST_F(CompareTest, NanBesideNanIsSeenAndNeverAllThereIs) {
+  Values x = Wave("x", {4, 30}), y = Wave("y", {8, 16}, 1);
+  x.v[7] = x.v[50] = std::nanf("");
+  Save("some", {x, y});
+  const auto some = Lines({"compare", "some", "some", "--json"}, 0);
+  EXPECT_EQ(some[0]["status"], "passed");
+  EXPECT_EQ(some[0]["nan_both"], 2);
+  EXPECT_EQ(some[1]["nan_both"], 0);
+  EXPECT_EQ(some[2]["with_nan"], 1);
+  EXPECT_EQ(some[2]["verdict"], "pass");
+  EXPECT_THAT(Run({"compare", "some", "some"}).out,
+              HasSubstr("NaN in the same places on both sides: 1 tensor, x\n"));
+  EXPECT_THAT(Run({"compare", "some", "some", "-v"}).out, HasSubstr("NaN on both sides at 2 of 120"));
+
+  std::fill(x.v.begin(), x.v.end(), std::nanf(""));
+  Save("all", {x, y});
+  const auto all = Lines({"compare", "all", "all", "--json"}, 1);
+  EXPECT_EQ(all[0]["status"], "failed");
+  EXPECT_EQ(all[0]["reasons"][0],
+            "no element is finite on both sides (120 of 120 are NaN on both): nothing was compared");
+  EXPECT_EQ(all[0]["nan_both"], 120);
+  EXPECT_EQ(all[1]["status"], "passed");
+  EXPECT_EQ(all[2]["compared"], 1);
+  EXPECT_EQ(all[2]["failed"], 1);
+
+  // A mask of infinities alone is the same on both sides, and no number was compared.
+  std::fill(x.v.begin(), x.v.end(), -INFINITY);
+  Save("mask", {x, y});
+  const auto mask = Lines({"compare", "mask", "mask", "--json"}, 0);
+  EXPECT_EQ(mask[0]["status"], "unproven");
+  EXPECT_EQ(mask[0]["reasons"][0], "only infinities, the same on both sides: no number was compared");
+  EXPECT_EQ(mask[2]["verdict"], "warn");
+}
+
+TEST_F(CompareTest, NothingComparedIsAFailure) {
+  Save("empty", {Wave("x", {0, 4}), Wave("y", {0})});
+  const auto empty = Lines({"compare", "empty", "empty", "--json"}, 1);
+  EXPECT_EQ(empty[0]["status"], "passed");
+  EXPECT_EQ(empty[2]["compared"], 0);
+  EXPECT_EQ(empty[2]["verdict"], "fail");
+  EXPECT_THAT(Run({"compare", "empty", "empty"}).out, HasSubstr("nothing compared is a failure"));
+  EXPECT_EQ(Lines({"compare", "empty", "empty", "--rules", "builtin", "--json"}, 1)[2]["verdict"], "fail");
+  // Beside others an empty tensor is no fault.
+  Save("beside", {Wave("x", {0, 4}), Wave("z", {8})});
+  EXPECT_EQ(Lines({"compare", "beside", "beside", "--json"}, 0)[2]["compared"], 1);
+
+  Save("a", {Wave("x", {8, 4}), Wave("z", {8})});
+  Write("cut.toml",
+        "[[layout]]\npattern = 'x'\nside = 'reference'\nslice = [[3, 3], [0, 4]]\n"
+        "[[layout]]\npattern = 'x'\nslice = [[5, 5], [0, 4]]\n");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--rules", "builtin"}}) {
+    std::vector<std::string> arguments = {"compare", "a", "a", "--map", "cut.toml", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto cut = Lines(arguments, 1);
+    EXPECT_EQ(cut[0]["status"], "failed");
+    EXPECT_THAT(cut[0]["reasons"][0].get<std::string>(),
+                HasSubstr("the map leaves [0, 4] of [8, 4]: nothing was compared"));
+  }
 }
 
 TEST_F(CompareTest, MapsNamesAndLayouts) {

@@ -97,6 +97,16 @@ TEST_F(EnvTest, AsksAToolThatHangsAndAPythonThatTalks) {
   EXPECT_EQ(e["findings"].dump().find("tool-failed") != std::string::npos, true);
 }
 
+TEST_F(EnvTest, APythonThatTellsNothingIsAFinding) {
+  const RunResult run = Run({"env", "--no-tools", "--python", "/bin/false"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("the Python interpreter ended with exit code 1 and told no packages"));
+  const json e = RunJson({"env", "--no-tools", "--python", "/bin/false", "--json"});
+  ASSERT_FALSE(e["findings"].empty());
+  EXPECT_EQ(e["findings"][0]["id"], "tool-failed");
+  EXPECT_EQ(e["findings"][0]["severity"], "warning");
+}
+
 TEST_F(EnvTest, DiffOfEverythingThatHoldsAnEnvironment) {
   const RunResult recorded = Run({"env", "--root", Tree("bw1000"), "--json"});
   Write("capture/environment.json", recorded.out);

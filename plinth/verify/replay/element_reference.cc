@@ -50,6 +50,15 @@ constexpr Function kFunctions[] = {
      [](double, double) { return 1.0; }},
     {"cos", [](Real x) { return std::cos(x); }, Class::kTranscendental, 4,
      [](double, double) { return 1.0; }},
+    {"log1p", [](Real x) { return std::log1p(x); }, Class::kTranscendental, 4, NoSlack},
+    {"expm1", [](Real x) { return std::expm1(x); }, Class::kTranscendental, 4, NoSlack},
+    {"mish", [](Real x) { return x * std::tanh(x > 100 ? x : std::log1p(std::exp(x))); },
+     Class::kTranscendental, 8, OfResult},
+    // The sum x + 3 is rounded, and cancels near -3.
+    {"hardsigmoid", [](Real x) { return std::clamp<Real>(x + 3, 0, 6) / 6; }, Class::kArithmetic, 1,
+     [](double x, double) { return 1 + std::abs(x) / 2; }},
+    {"hardswish", [](Real x) { return x * std::clamp<Real>(x + 3, 0, 6) / 6; }, Class::kArithmetic, 1,
+     [](double x, double) { return std::abs(x) * (1 + std::abs(x) / 2); }},
     {"silu", [](Real x) { return x * Sigmoid(x); }, Class::kTranscendental, 4, OfResult},
     {"gelu", GeluErf, Class::kTranscendental, 8, OfInput},
     {"gelu.tanh", GeluTanh, Class::kTranscendental, 8, OfInput},
@@ -82,16 +91,29 @@ class Unary final : public ElementReference {
  private:
   void Element(int64_t i, TruthSink& sink) const override {
     const double x = (*x_)[i];
-    const Real y = function_ != nullptr ? function_->value(x) : Softplus(x);
+    const Real y = function_ != nullptr ? function_->value(x) : ByNumbers(x);
     const double slack = function_ != nullptr ? function_->slack(x, static_cast<double>(y))
                                               : OfResult(x, static_cast<double>(y));
     sink.Put(i, y, slack, slack);
   }
+  Real ByNumbers(Real x) const {
+    switch (kind_) {
+      case 'l':
+        return x > 0 || std::isnan(x) ? x : x * slope_;
+      case 'e':
+        return x > 0 || std::isnan(x) ? x : alpha_ * std::expm1(x);
+      case 'h':
+        return std::isnan(x) ? x : std::min<Real>(std::max<Real>(x, low_), high_);
+      default:
+        return Softplus(x);
+    }
+  }
   Real Softplus(Real x) const { return x * beta_ > threshold_ ? x : std::log1p(std::exp(x * beta_)) / beta_; }
 
-  const Function* function_ = nullptr;  // null: softplus
+  const Function* function_ = nullptr;  // null: one with numbers of its own
   const Values* x_ = nullptr;
-  double beta_ = 1, threshold_ = 20;
+  char kind_ = 's';  // leaky_relu, elu, hardtanh or softplus
+  double beta_ = 1, threshold_ = 20, slope_ = 0.01, alpha_ = 1, low_ = -1, high_ = 1;
 };
 
 ReferenceOr Unary::Make(const OpUse& use, size_t port) {
@@ -111,10 +133,23 @@ ReferenceOr Unary::Make(const OpUse& use, size_t port) {
   }
   PLINTH_ASSIGN_OR_RETURN(r->beta_, use.Real("beta", 1));
   PLINTH_ASSIGN_OR_RETURN(r->threshold_, use.Real("threshold", 20));
+  PLINTH_ASSIGN_OR_RETURN(r->slope_, use.Real("negative_slope", 0.01));
+  PLINTH_ASSIGN_OR_RETURN(r->alpha_, use.Real("alpha", 1));
+  PLINTH_ASSIGN_OR_RETURN(r->low_, use.Real("min", -1));
+  PLINTH_ASSIGN_OR_RETURN(r->high_, use.Real("max", 1));
+  r->kind_ = name[0];
   PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), use.in(0).dims()));
   r->x_ = &use.in(0);
   r->size = use.in(0).size();
   const NumberFormat& out = use.out(port).format();
+  if (r->function_ == nullptr && (r->kind_ == 'l' || r->kind_ == 'h')) {
+    const bool moves = r->kind_ == 'h';
+    r->line = {.kind = moves ? Class::kExact : Class::kArithmetic,
+               .exact = moves,
+               .out_roundoffs = 0,
+               .out_ulps = moves ? 0.0 : 1.0};
+    return r;
+  }
   if (r->function_ != nullptr) {
     r->line = {.kind = r->function_->kind,
                .exact = r->function_->kind == Class::kExact,
@@ -126,7 +161,7 @@ ReferenceOr Unary::Make(const OpUse& use, size_t port) {
   return r;
 }
 
-// add, sub, mul, div of two tensors, or of one and a number.
+// add, sub, mul, div and pow of two tensors, or of one and a number; outer, whose first tensor is a column.
 class Binary final : public ElementReference {
  public:
   static ReferenceOr Make(const OpUse& use, size_t port);
@@ -149,6 +184,13 @@ class Binary final : public ElementReference {
       }
       case '*':
         y = a * b;
+        break;
+      case '^':
+        y = std::pow(a, b);
+        // exp(b log a): the error of the logarithm counts b log a times.
+        slack = static_cast<double>(std::abs(y)) *
+                (4 + (a != 0 ? 2 * static_cast<double>(std::abs(b * std::log(std::abs(a)))) : 0));
+        if (!std::isfinite(slack)) slack = 0;
         break;
       default:
         y = a / b;
@@ -177,20 +219,30 @@ ReferenceOr Binary::Make(const OpUse& use, size_t port) {
   if (use.has(1)) {
     PLINTH_RETURN_IF_ERROR(use.Need(1, "b"));
     r->b_ = &use.in(1);
+    if (use.op == "outer") dims.push_back(1);
     PLINTH_ASSIGN_OR_RETURN(dims, BroadcastDims(dims, use.in(1).dims()));
     PLINTH_ASSIGN_OR_RETURN(r->at_b_, Broadcast::Make(use.in(1).dims(), dims));
   } else if (!use.Has("other")) {
     return absl::FailedPreconditionError("neither input 1 (b) nor the attribute \"other\" was recorded");
   }
-  PLINTH_ASSIGN_OR_RETURN(r->at_a_, Broadcast::Make(use.in(0).dims(), dims));
+  std::vector<int64_t> own = use.in(0).dims();
+  if (use.op == "outer") own.push_back(1);
+  PLINTH_ASSIGN_OR_RETURN(r->at_a_, Broadcast::Make(own, dims));
   PLINTH_ASSIGN_OR_RETURN(r->other_, use.Real("other", 0));
   PLINTH_ASSIGN_OR_RETURN(r->alpha_, use.Real("alpha", 1));
   PLINTH_ASSIGN_OR_RETURN(r->reverse_, use.Flag("reverse", false));
   PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), dims));
-  r->kind_ = use.op == "add" ? '+' : use.op == "sub" ? '-' : use.op == "mul" ? '*' : '/';
+  r->kind_ = use.op == "add"                        ? '+'
+             : use.op == "sub"                      ? '-'
+             : use.op == "mul" || use.op == "outer" ? '*'
+             : use.op == "pow"                      ? '^'
+                                                    : '/';
   r->size = ProductOf(dims, 0, dims.size());
   const bool floating = use.out(port).format().floating;
-  r->line = {.kind = Class::kArithmetic, .exact = !floating, .out_roundoffs = 0, .out_ulps = 1};
+  r->line = {.kind = r->kind_ == '^' ? Class::kTranscendental : Class::kArithmetic,
+             .exact = !floating,
+             .out_roundoffs = 0,
+             .out_ulps = r->kind_ == '^' ? Ulps(use.out(port).format(), 8) : 1};
   return r;
 }
 

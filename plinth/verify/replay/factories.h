@@ -21,6 +21,10 @@ ReferenceOr MakeRotary(const OpUse& use, size_t port, const Arithmetic& arithmet
 ReferenceOr MakeUnary(const OpUse& use, size_t port, const Arithmetic& arithmetic);
 ReferenceOr MakeBinary(const OpUse& use, size_t port, const Arithmetic& arithmetic);
 ReferenceOr MakeReduction(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+ReferenceOr MakeAveragePool(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+ReferenceOr MakeChoice(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+ReferenceOr MakeGroupNorm(const OpUse& use, size_t port, const Arithmetic& arithmetic);
+ReferenceOr MakeCell(const OpUse& use, size_t port, const Arithmetic& arithmetic);
 ReferenceOr MakeCumsum(const OpUse& use, size_t port, const Arithmetic& arithmetic);
 ReferenceOr MakeEmbedding(const OpUse& use, size_t port, const Arithmetic& arithmetic);
 ReferenceOr MakeCast(const OpUse& use, size_t port, const Arithmetic& arithmetic);

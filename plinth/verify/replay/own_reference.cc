@@ -97,6 +97,15 @@ Status CheckAttentionData(const OpUse& use) {
   return absl::OkStatus();
 }
 
+// The longest sum over keys; the offsets were checked.
+int64_t MostKeys(const OpUse& use) {
+  const Values& offsets = use.has(4) ? use.in(4) : use.in(3);
+  int64_t most = 0;
+  for (int64_t b = 0; b + 1 < offsets.size(); ++b)
+    most = std::max(most, offsets.index(b + 1) - offsets.index(b));
+  return most;
+}
+
 Status CheckData(const OpUse& use) {
   if (use.op == "attention") return CheckAttentionData(use);
   if (use.op != "gather") return absl::OkStatus();
@@ -232,6 +241,7 @@ StatusOr<std::unique_ptr<Reference>> OwnReference::Make(const OpUse& use, size_t
              .exact = exact,
              .zero_sign = exact && kind == ops::ToleranceClass::kExact,
              .out_roundoffs = 0};
+  if (use.op == "attention") r->line.depth = MostKeys(use);
   return r;
 }
 

@@ -1,5 +1,6 @@
-// sum, mean and cumsum.
+// sum, mean, cumsum and average pooling.
 #include "plinth/verify/replay/row_reference.h"
+#include "plinth/verify/replay/window.h"
 
 namespace plinth::verify::replay {
 namespace {
@@ -121,8 +122,48 @@ ReferenceOr Cumsum::Make(const OpUse& use, size_t port, const Arithmetic& arithm
   return r;
 }
 
+// avg_pool and adaptive_avg_pool: the mean of a window.
+class AveragePool final : public Reference {
+ public:
+  static ReferenceOr Make(const OpUse& use, size_t port);
+  int64_t pieces() const override { return (size_ + kPerPiece - 1) / kPerPiece; }
+  double piece_flops() const override { return 6.0 * kPerPiece * static_cast<double>(window_.terms()); }
+  void Compute(int64_t piece, TruthSink& sink) const override {
+    const int64_t end = std::min(size_, (piece + 1) * kPerPiece);
+    for (int64_t o = piece * kPerPiece; o < end; ++o) {
+      Running s;
+      window_.Each(o, [&](int64_t at) { s.Add((*x_)[at]); });
+      const auto n = static_cast<double>(std::max<int64_t>(1, padding_ ? window_.Places(o) : s.terms));
+      const double own = std::abs(static_cast<double>(s.sum)) / n;
+      sink.Put(o, s.sum / static_cast<long double>(n), s.slack() / n + own, s.spread() / n + own);
+    }
+  }
+
+ private:
+  static constexpr int64_t kPerPiece = 1024;
+  const Values* x_ = nullptr;
+  Window window_;
+  int64_t size_ = 0;
+  bool padding_ = true;  // places in the padding count
+};
+
+ReferenceOr AveragePool::Make(const OpUse& use, size_t port) {
+  auto r = std::make_unique<AveragePool>();
+  PLINTH_ASSIGN_OR_RETURN(r->window_, Window::Make(use, port));
+  if (use.Has("divisor_override"))
+    return absl::UnimplementedError("average pooling by a divisor of one's own has no reference");
+  PLINTH_ASSIGN_OR_RETURN(r->padding_, use.Flag("count_include_pad", true));
+  r->x_ = &use.in(0);
+  r->size_ = use.out(port).size();
+  r->line = {.kind = ops::ToleranceClass::kReduction, .depth = r->window_.terms()};
+  return r;
+}
+
 }  // namespace
 
+ReferenceOr MakeAveragePool(const OpUse& use, size_t port, const Arithmetic&) {
+  return AveragePool::Make(use, port);
+}
 ReferenceOr MakeReduction(const OpUse& use, size_t port, const Arithmetic& arithmetic) {
   return Reduction::Make(use, port, arithmetic);
 }

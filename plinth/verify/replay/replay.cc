@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "plinth/formats/capture_plan.h"
+#include "plinth/base/pattern.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/verify/replay/given_reference.h"
 #include "plinth/verify/replay/own_reference.h"
@@ -92,6 +92,13 @@ class Replayer {
   Status Open(const Capture& candidate, const Capture* incumbent, const Capture* truth) {
     if (incumbent != nullptr) PLINTH_RETURN_IF_ERROR(CheckOneThing(candidate, *incumbent));
     if (truth != nullptr) PLINTH_RETURN_IF_ERROR(CheckOneThing(candidate, *truth));
+    if (truth != nullptr && !ComputedFromInputs(*truth)) {
+      return absl::InvalidArgumentError(
+          StrCat(truth->folder(),
+                 ": is a run of its own, whose operators had other inputs; what `python -m plinth_capture "
+                 "reference` computes from the captured inputs is expected (a run in double belongs to "
+                 "`plinth compare --truth`)"));
+    }
     PLINTH_ASSIGN_OR_RETURN(rules_, RuleSet::Builtin());
     // The shipped rules do not change while the program runs.
     static const std::string missed = SelfTest(*rules_);
@@ -118,7 +125,7 @@ class Replayer {
  private:
   // A module is judged where the user gave a truth for it; its operators stand for it elsewhere.
   bool Wanted(const OpUse& use) const {
-    if (!formats::MatchesPattern(options_.name, use.name)) return false;
+    if (!MatchesStars(options_.name, use.name)) return false;
     if (!options_.ops.empty() &&
         std::find(options_.ops.begin(), options_.ops.end(), use.op) == options_.ops.end()) {
       return false;
@@ -263,6 +270,14 @@ class Replayer {
 };
 
 }  // namespace
+
+bool ComputedFromInputs(const Capture& truth) {
+  const auto is = [&](std::string_view key, std::string_view text) {
+    const formats::JsonValue* value = truth.info().producer.Find(key);
+    return value != nullptr && value->text() != nullptr && *value->text() == text;
+  };
+  return !is("kind", "pytorch") && !is("name", "plinth");
+}
 
 StatusOr<Summary> Replay(const Context& context, const Capture& candidate, const Capture* incumbent,
                          const Capture* truth, const ReplayOptions& options, const RowSink& sink) {

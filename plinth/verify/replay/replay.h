@@ -22,6 +22,10 @@ struct ReplayOptions {
   std::function<bool()> interrupted;  // optional
 };
 
+// Whether a truth can have been computed from the captured inputs of each operator, as `plinth_capture
+// reference` does. A recorded run of the whole model in double was not: what enters its operators differs.
+bool ComputedFromInputs(const formats::Capture& truth);
+
 // Reports a row for each output of each use of an operator in `candidate`, in order of execution:
 //   passed    within its limits against the truth, and no worse than the incumbent beyond the rules' factor
 //   warned    within its limits, worse than the incumbent; or no truth, and close to the incumbent
@@ -29,7 +33,8 @@ struct ReplayOptions {
 //   unproven  cannot be recomputed: the detail says what to capture, or that there is no reference
 //   missing   the incumbent has the operator, the candidate, made by the same framework, has not
 // `incumbent` and `truth` (f64 outputs of a user's own references, by name, port and step) may be null.
-// Errors: InvalidArgument for captures of other inputs or another model, and as UsesOf; Cancelled.
+// Errors: InvalidArgument for captures of other inputs or another model, for a truth that is a run of its
+// own, and as UsesOf; Cancelled.
 StatusOr<Summary> Replay(const Context& context, const formats::Capture& candidate,
                          const formats::Capture* incumbent, const formats::Capture* truth,
                          const ReplayOptions& options, const RowSink& sink);

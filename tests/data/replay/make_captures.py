@@ -235,6 +235,97 @@ def moves(w, rand):
           replacement=False)
 
 
+def picks(w, rand):
+    x, y, mask = rand(3, 4, 7), rand(4, 1), rand(3, 1, 7) > 0
+    edge = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 2.5], dtype=x.dtype)
+    w.add("where", "broadcast", [mask, x, y], [torch.where(mask, x, y)])
+    w.add("where", "numbers", [mask, None, None], [torch.where(mask, 1.5, -2.0).to(x.dtype)], x=1.5, y=-2.0)
+    w.add("where", "edge", [edge > 0, edge, edge.flip(0)], [torch.where(edge > 0, edge, edge.flip(0))])
+    w.add("masked_fill", "number", [x, mask], [x.masked_fill(mask, -1e4)], value=-1e4)
+    w.add("masked_fill", "infinite", [x, mask], [x.masked_fill(mask, -math.inf)], value="-inf")
+    w.add("masked_fill", "tensor", [x, mask, y[0, 0]], [x.masked_fill(mask, y[0, 0])])
+    for name in ("minimum", "maximum"):
+        w.add(name, "broadcast", [x, y], [getattr(torch, name)(x, y)])
+        w.add(name, "edge", [edge, edge.roll(1)], [getattr(torch, name)(edge, edge.roll(1))])
+    w.add("clamp", "both", [x], [x.clamp(-0.5, 0.7)], min=-0.5, max=0.7)
+    w.add("clamp", "low", [edge], [edge.clamp(min=0.25)], min=0.25)
+    index = torch.tensor([[[6, 0], [1, 1]], [[2, 3], [4, 5]]])
+    w.add("gather", "last", [x, index], [x.gather(2, index)], dim=2)
+    w.add("gather", "first", [x, index % 3], [x.gather(0, index % 3)], dim=0)
+    for name in ("max", "min"):
+        values, places = getattr(x, name)(1)
+        w.add(name, "middle", [x], [values, places], dim=[1])
+        values, places = getattr(x, name)(2, keepdim=True)
+        w.add(name, "keep", [x], [values, places], dim=[2], keepdim=True)
+    w.add("amax", "two", [x], [x.amax((0, 2))], dim=[0, 2])
+    w.add("amin", "all", [x], [x.min()])
+    w.add("amax", "nan", [edge], [edge.max()])
+    w.add("stack", "middle", [x, -x], [torch.stack([x, -x], 1)], dim=1)
+    w.add("repeat_interleave", "middle", [x], [x.repeat_interleave(3, 1)], repeats=3, dim=1)
+    w.add("dropout", "inference", [x], [F.dropout(x, 0.3, False)], p=0.3, training=False)
+
+
+def activations(w, rand):
+    x = rand(3, 40) * 3
+    edge = torch.tensor([0.0, math.inf, -math.inf, math.nan, -3.0, 3.0, 1e-3, -2.9999], dtype=x.dtype)
+    positive = x.abs() + 0.01
+    for name, function in {"leaky_relu": F.leaky_relu, "elu": F.elu, "hardtanh": F.hardtanh, "mish": F.mish,
+                           "hardsigmoid": F.hardsigmoid, "hardswish": F.hardswish}.items():
+        w.add(name, "normal", [x], [function(x)])
+        if name not in ("mish", "hardswish"):
+            w.add(name, "edge", [edge], [function(edge)])
+    w.add("leaky_relu", "slope", [x], [F.leaky_relu(x, 0.2)], negative_slope=0.2)
+    w.add("elu", "alpha", [x], [F.elu(x, 0.7)], alpha=0.7)
+    w.add("hardtanh", "limits", [x], [F.hardtanh(x, 0.0, 6.0)], min=0.0, max=6.0)
+    w.add("log1p", "positive", [positive], [torch.log1p(positive)])
+    w.add("expm1", "normal", [x], [torch.expm1(x)])
+    for exponent in (2, 3, -1.5, 0.5):
+        w.add("pow", f"by_{exponent}", [positive], [positive.pow(exponent)], other=exponent)
+    w.add("pow", "square", [x], [x.pow(2)], other=2)
+    w.add("pow", "of_two", [x], [torch.pow(2.0, x)], other=2.0, reverse=True)
+    w.add("pow", "tensors", [positive, x], [positive.pow(x)])
+    w.add("outer", "vectors", [x[0], positive[1, :9]], [torch.outer(x[0], positive[1, :9])])
+
+
+def windows(w, rand):
+    x, line = rand(2, 3, 9, 8), rand(2, 3, 11)
+    w.add("max_pool2d", "plain", [x], [F.max_pool2d(x, 2)], kernel=2)
+    w.add("max_pool2d", "all", [x], [F.max_pool2d(x, (3, 2), (2, 1), (1, 1), (2, 1))], kernel=[3, 2], stride=[2, 1],
+          padding=[1, 1], dilation=[2, 1])
+    w.add("max_pool2d", "ceil", [x], [F.max_pool2d(x, 2, 3, ceil_mode=True)], kernel=2, stride=3, ceil_mode=True)
+    w.add("max_pool1d", "plain", [line], [F.max_pool1d(line, 3, 2)], kernel=[3], stride=[2])
+    w.add("avg_pool2d", "padded", [x], [F.avg_pool2d(x, 3, 2, 1)], kernel=3, stride=2, padding=1)
+    w.add("avg_pool2d", "not_counted", [x], [F.avg_pool2d(x, 3, 2, 1, True, False)], kernel=3, stride=2, padding=1,
+          ceil_mode=True, count_include_pad=False)
+    w.add("avg_pool2d", "ceil", [x], [F.avg_pool2d(x, 2, 3, 1, True)], kernel=2, stride=3, padding=1, ceil_mode=True)
+    w.add("avg_pool1d", "plain", [line], [F.avg_pool1d(line, 4)], kernel=[4])
+    w.add("adaptive_avg_pool2d", "uneven", [x], [F.adaptive_avg_pool2d(x, (4, 3))], output_size=[4, 3])
+    w.add("adaptive_avg_pool2d", "one", [x[0]], [F.adaptive_avg_pool2d(x[0], 1)], output_size=1)
+    w.add("adaptive_avg_pool1d", "uneven", [line], [F.adaptive_avg_pool1d(line, 4)], output_size=[4])
+
+
+def batches(w, rand):
+    x, weight, bias = rand(4, 6, 5, 3) + 2, rand(6), rand(6)
+    w.add("batch_norm", "training", [x, weight, bias], [F.batch_norm(x, None, None, weight, bias, True)], eps=1e-5,
+          training=True)
+    w.add("batch_norm", "training_rank2", [x[:, :, 0, 0]], [F.batch_norm(x[:, :, 0, 0], None, None, training=True)],
+          training=True)
+    w.add("group_norm", "affine", [x, weight, bias], [F.group_norm(x, 3, weight, bias, 1e-4)], num_groups=3, eps=1e-4)
+    w.add("group_norm", "plain", [x[:, :, 0, 0]], [F.group_norm(x[:, :, 0, 0], 2)], num_groups=2)
+
+
+def cells(w, rand):
+    for name, gates in (("lstm_cell", 4), ("gru_cell", 3)):
+        x, h, c = rand(3, 10), rand(3, 7), rand(3, 7)
+        weights = [rand(gates * 7, 10), rand(gates * 7, 7)]
+        biases = [rand(gates * 7), rand(gates * 7)]
+        state = [h, c] if gates == 4 else [h]
+        for bias in (True, False):
+            given = weights + (biases if bias else [])
+            out = getattr(torch, name)(x, tuple(state) if gates == 4 else h, *given)
+            w.add(name, "bias" if bias else "no_bias", [x, *state, *given], list(out) if gates == 4 else [out])
+
+
 def casts(w, rand):
     x = torch.cat([rand(60).float() * 3, torch.tensor([0.0, -0.0, 1e-8, 6e4, 1e5, math.inf, math.nan, 2.0**-24])])
     for to in (torch.float64, torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2,
@@ -267,14 +358,15 @@ def generator(seed, dtype):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     torch.set_num_threads(1)
-    everything = (products, convolutions, norms, softmaxes, attentions, elements, reductions, moves)
+    everything = (products, convolutions, norms, softmaxes, attentions, elements, reductions, moves, picks,
+                  activations, windows, batches, cells)
     w = Writer()
     for make in everything:
         make(w, generator(1, torch.float64))
     rotaries(w, generator(2, torch.float64), torch.float64)
     w.save(folder / "torch_f64")
     w = Writer()
-    for dtype, makers in ((torch.float32, everything), (torch.bfloat16, everything[:6]),
+    for dtype, makers in ((torch.float32, everything), (torch.bfloat16, everything[:6] + (picks, windows)),
                           (torch.float16, (products, softmaxes, attentions))):
         part = Writer()
         for make in makers:

@@ -44,6 +44,7 @@ void Statistics(JsonWriter& w, const CompareRow& row) {
   const auto count = [&](std::string_view key, int64_t value) { w.Key(key), w.Int(value); };
   const auto number = [&](std::string_view key, double value) { w.Key(key), w.Number(value); };
   count("count", d.count), count("finite_both", d.finite_both), count("unequal", d.unequal);
+  count("nan_both", d.nan_both());
   number("max_abs", d.max_abs);
   count("worst", d.worst);
   number("worst_reference", d.worst_a), number("worst_candidate", d.worst_b);
@@ -94,7 +95,7 @@ std::string ToJson(const CompareRow& row) {
   if (!row.candidate_dtype.empty() && (row.candidate_dtype != row.dtype || row.candidate_dims != row.dims)) {
     text("candidate_dtype", row.candidate_dtype), Numbers(w, "candidate_shape", row.candidate_dims);
   }
-  if (row.compared) Statistics(w, row);
+  if (row.difference.count > 0) Statistics(w, row);
   if (row.reference_grid.has_value()) text("reference_grid", GridName(*row.reference_grid));
   if (row.candidate_grid.has_value()) text("candidate_grid", GridName(*row.candidate_grid));
   if (row.reference_error.has_value()) {
@@ -131,6 +132,7 @@ std::string ToJson(const CompareSummary& s) {
   w.Key("gb_per_second"), w.Number(s.seconds > 0 ? static_cast<double>(s.bytes) / s.seconds / 1e9 : 0);
   count("passed", s.passed), count("warned", s.warned), count("failed", s.all_failed());
   count("missing", s.missing), count("extra", s.extra), count("unproven", s.unproven);
+  count("with_nan", s.with_nan);
   w.Key("first_failed");
   if (s.first_failed.empty()) {
     w.Null();
@@ -155,6 +157,7 @@ std::string ToText(const CompareRow& row) {
     const Difference& d = row.difference;
     StrAppend(&line, "  rel_l2 ", Short(d.rel_l2), "  max_abs ", Short(d.max_abs), "  ulp ", Short(d.max_ulp),
               "  cosine ", Short(d.cosine, "%.9g"), " (allows ", Short(d.implied_rel_l2), ")");
+    if (d.nan_both() > 0) StrAppend(&line, "  NaN on both sides at ", d.nan_both(), " of ", d.count);
   }
   if (row.reference_error.has_value()) {
     StrAppend(&line, "\n           against the truth: reference ", Short(*row.reference_error), " (",
@@ -180,6 +183,10 @@ std::string ToText(const CompareSummary& s) {
   }
   if (!s.first_failed.empty()) StrAppend(&text, "first failed: ", s.first_failed, "\n");
   if (s.worst_rank >= 0) StrAppend(&text, "worst rank: ", s.worst_rank, "\n");
+  if (s.with_nan > 0) {
+    StrAppend(&text, "NaN in the same places on both sides: ", s.with_nan,
+              s.with_nan == 1 ? " tensor, " : " tensors, the first ", s.first_with_nan, "\n");
+  }
   const double rate = s.seconds > 0 ? static_cast<double>(s.bytes) / s.seconds / 1e9 : 0;
   StrAppend(&text, s.compared, s.compared == 1 ? " tensor" : " tensors", " compared, ",
             Short(static_cast<double>(s.bytes) / 1e9), " GB in ", Short(s.seconds), " s (", Short(rate),
