@@ -54,6 +54,7 @@ class Service : public http::Site {
   ModelHost& models() { return *models_; }
   Batcher& batcher() { return *batcher_; }
   Metrics& metrics() { return *metrics_; }
+  Access& access() { return *access_; }
   SessionStore& sessions() { return *sessions_; }
   const ServiceLog& log() const { return *log_; }
   // As of now; a copy, since Reload may change it.

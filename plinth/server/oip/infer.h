@@ -48,7 +48,8 @@ Status AddOutput(std::string_view path, std::string_view name, bool binary, Infe
 
 // Puts the request into the queue. `seconds`: what the caller still has time for; 0 is no limit of its own.
 // `finish` and what is answered without it: as Service::Submit has them.
-// Errors (nothing is then answered): InvalidArgument, FailedPrecondition outside the model's bounds.
+// Errors (nothing is then answered): InvalidArgument; FailedPrecondition outside the model's bounds;
+// ResourceExhausted for an answer that is too large.
 Status Infer(Service& service, ModelPtr model, const InferRequest& request, double seconds,
              const http::ExchangePtr& exchange, std::function<void(InferAnswer)> finish);
 
