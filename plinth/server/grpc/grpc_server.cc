@@ -18,6 +18,8 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -197,7 +199,11 @@ class OpenInference final : public inference::GRPCInferenceService::CallbackServ
                             rpc::ReadInferRequest(request, {settings->series, settings->values}));
     return oip::Infer(service_, std::move(model), infer, call->SecondsLeft(), call,
                       [call, response](const oip::InferAnswer& answer) {
-                        call->Finish(rpc::WriteInferResponse(answer, response));
+                        try {
+                          call->Finish(rpc::WriteInferResponse(answer, response));
+                        } catch (const std::bad_alloc&) {
+                          call->Finish(oip::OutOfMemory());
+                        }
                       });
   }
 

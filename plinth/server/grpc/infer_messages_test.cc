@@ -93,14 +93,14 @@ TEST(InferMessages, ReadParametersOfEveryKind) {
   const auto request = ReadInferRequest(message, {});
   ASSERT_TRUE(request.ok()) << request.status();
   ASSERT_EQ(request->parameters.size(), 6U);
-  for (const oip::Parameter& parameter : request->parameters) {
-    if (parameter.name == "a") EXPECT_TRUE(std::get<bool>(parameter.value));
-    if (parameter.name == "b") EXPECT_EQ(std::get<int64_t>(parameter.value), -3);
-    if (parameter.name == "c") EXPECT_EQ(std::get<std::string>(parameter.value), "t");
-    if (parameter.name == "d") EXPECT_EQ(std::get<double>(parameter.value), 0.5);
-    if (parameter.name == "e") EXPECT_EQ(std::get<int64_t>(parameter.value), 7);
-    if (parameter.name == "f") EXPECT_EQ(std::get<double>(parameter.value), 0x1p64);
-  }
+  // In the order of their names.
+  const auto& read = request->parameters;
+  EXPECT_TRUE(std::get<bool>(read[0].value));
+  EXPECT_EQ(std::get<int64_t>(read[1].value), -3);
+  EXPECT_EQ(std::get<std::string>(read[2].value), "t");
+  EXPECT_EQ(std::get<double>(read[3].value), 0.5);
+  EXPECT_EQ(std::get<int64_t>(read[4].value), 7);
+  EXPECT_EQ(std::get<double>(read[5].value), 0x1p64);
 }
 
 TEST(InferMessages, RefuseBytesThatDoNotFitTheShape) {

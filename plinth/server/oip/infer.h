@@ -40,6 +40,9 @@ struct InferAnswer {
   std::vector<bool> binary;     // by output
 };
 
+// What is said where the answer has no room.
+Status OutOfMemory();
+
 // The model of that name or alias. Errors: NotFound for the model and for a version but "1" or "".
 StatusOr<ModelPtr> FindModel(const Service& service, std::string_view name, std::string_view version);
 
