@@ -55,6 +55,26 @@ http::Request RequestOf(const ::grpc::CallbackServerContext& context, std::strin
   return request;
 }
 
+// The status that the same end has over HTTP, as far as load counts it.
+int CountedAs(::grpc::StatusCode code) {
+  switch (code) {
+    case ::grpc::StatusCode::OK:
+      return 200;
+    case ::grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return 429;
+    case ::grpc::StatusCode::UNAVAILABLE:
+      return 503;
+    case ::grpc::StatusCode::INTERNAL:
+    case ::grpc::StatusCode::UNKNOWN:
+    case ::grpc::StatusCode::DATA_LOSS:
+      return 500;
+    case ::grpc::StatusCode::DEADLINE_EXCEEDED:
+      return 504;
+    default:
+      return 400;
+  }
+}
+
 // The value of a text in an error's body.
 std::string TextOf(const http::Response& response, std::string_view key) {
   const auto body = JsonBody::Parse(response.body);
@@ -116,6 +136,7 @@ Call::Call(Shared& shared, ::grpc::CallbackServerContext* context, std::string_v
 Call::~Call() { End(::grpc::StatusCode::INTERNAL, "the call was given up without an answer", {}); }
 
 bool Call::Admit(http::Scope scope) {
+  work_ = scope == http::Scope::kInfer;
   std::optional<http::Response> refusal = shared_.service.access().Check(request_, scope, &request_.key);
   if (!refusal) return true;
   Send(*std::move(refusal));
@@ -195,6 +216,7 @@ void Call::End(::grpc::StatusCode code, const std::string& message, std::string_
   if (!retry_after.empty()) context_->AddTrailingMetadata("retry-after", std::string(retry_after));
   if (service.models().AnyUnproven()) context_->AddTrailingMetadata("plinth-evidence", "unproven");
   service.metrics().Answered("grpc", method_, code, seconds);
+  if (work_) service.load().Answered(CountedAs(code), seconds);
   const bool fault = code == ::grpc::StatusCode::INTERNAL || code == ::grpc::StatusCode::UNAVAILABLE ||
                      code == ::grpc::StatusCode::DEADLINE_EXCEEDED;
   const LogLevel level = fault ? LogLevel::kWarn : quiet_ ? LogLevel::kDebug : LogLevel::kInfo;

@@ -70,6 +70,7 @@ class Call final : public http::Exchange {
   ::grpc::CallbackServerContext* const context_;  // until the end
   const std::string_view method_;
   const bool quiet_;
+  bool work_ = false;       // asks the engine for something
   Reactor* const reactor_;  // until the end
   const int64_t began_;
   http::Request request_;  // who asks
