@@ -132,8 +132,8 @@ class Dashboard(unittest.TestCase):
         status, _, answer = self.server.ask("POST", "/v1/forecast", body)
         self.assertEqual(status, 200, answer)
 
-    def shoot(self, page, name, **options):
-        page.screenshot(path=os.path.join(PICTURES, name + ".png"), full_page=True, **options)
+    def shoot(self, page, name, whole=True):
+        page.screenshot(path=os.path.join(PICTURES, name + ".png"), full_page=whole)
 
     def fill(self):
         items = ["pump-1", "pump-2", "boiler " + HOSTILE, "泵站-二号", "compressor-A"]
@@ -221,7 +221,7 @@ class Dashboard(unittest.TestCase):
             self.assertEqual(page.inner_text("#acknowledge-wrong"), "Say who acknowledges.")
             page.fill("#by", "Zhang Min")
             page.fill("#note", "valve checked <b>twice</b>")
-            self.shoot(page, "acknowledge")
+            self.shoot(page, "acknowledge", whole=False)
             page.click("#acknowledge-yes")
             wait(page, "document.querySelector('#state').textContent.includes('2 alarms wait')")
             self.assertIn("valve checked <b>twice</b>", page.inner_text("#alarms"))
@@ -269,7 +269,7 @@ class Dashboard(unittest.TestCase):
             page.fill("#key", "wrong")
             page.click("#entry-yes")
             wait(page, "document.querySelector('#entry-wrong').textContent !== ''")
-            self.shoot(page, "key")
+            self.shoot(page, "key", whole=False)
             page.fill("#key", key)
             page.keyboard.press("Enter")
             page.wait_for_selector("#alarms button")

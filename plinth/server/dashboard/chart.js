@@ -26,8 +26,9 @@ function number(v, range) {
   return v.toLocaleString('en-US', {minimumFractionDigits: digits, maximumFractionDigits: digits});
 }
 
-// One row for each time, columns of low, middle and high: history, newest, earlier ones, truth.
-function rows(series) {
+// One row for each time, columns of low, middle and high: history, newest, earlier ones, truth; from the last
+// `past` values of the history on.
+function rows(series, past) {
   const width = series.forecasts.length + 2;
   const all = new Map();
   const put = (time, column, low, middle, high) => {
@@ -46,7 +47,8 @@ function rows(series) {
       if (banded && (f.truth[i] < f.low[i] || f.truth[i] > f.high[i])) outside.add(t + series.offset_ms);
     });
   });
-  const xs = Array.from(all.keys()).sort((a, b) => a - b);
+  const since = series.times.length > past ? series.times[series.times.length - past] + series.offset_ms : -Infinity;
+  const xs = Array.from(all.keys()).filter((x) => x >= since).sort((a, b) => a - b);
   return {data: xs.map((x) => [series.numbered ? x : new Date(x)].concat(all.get(x))), outside, first: xs[0], last: xs[xs.length - 1]};
 }
 
@@ -142,7 +144,7 @@ Dygraph.PLUGINS = Dygraph.PLUGINS.filter((part) => part !== Dygraph.Plugins.Lege
 let graph = null;
 function draw(place, series, words, tell) {
   clear();
-  const made = rows(series);
+  const made = rows(series, place.clientWidth < 520 ? 96 : Infinity);
   if (!made.data.length) return null;
   graph = new Dygraph(place, made.data, options(series, made, words, tell));
   return range(made.data);

@@ -143,28 +143,26 @@ function showState() {
 }
 
 // ---- figures ----
-// A line over the slots, gaps where nothing was measured; the second one is drawn softly behind it.
+// A line over the slots, with gaps where nothing was measured; a slot between two gaps is a dot.
 function line(values, most, name) {
-  let path = '', open = false;
+  let path = '', dots = '';
   values.forEach((v, i) => {
-    if (v === null) {
-      open = false;
-      return;
-    }
-    const x = (i / (values.length - 1) * 100).toFixed(2), y = (40 - Math.min(1, v / most) * 38).toFixed(2);
-    // A slot between two gaps would be a point without extent.
-    path += open ? 'L' + x + ' ' + y : 'M' + x + ' ' + y + 'h.8';
-    open = true;
+    if (v === null) return;
+    const at = (i / (values.length - 1) * 98 + 1).toFixed(2) + ' ' + (39 - Math.min(1, v / most) * 36).toFixed(2);
+    const before = i > 0 && values[i - 1] !== null, after = i + 1 < values.length && values[i + 1] !== null;
+    if (before || after) path += (before ? 'L' : 'M') + at;
+    else dots += 'M' + at + 'h.01';
   });
-  return drawn('path', {class: 'line ' + name, d: path, 'vector-effect': 'non-scaling-stroke'});
+  return [['line ' + name, path], ['dots ' + name, dots]].filter(([, d]) => d)
+    .map(([kind, d]) => drawn('path', {class: kind, d, 'vector-effect': 'non-scaling-stroke'}));
 }
 function trend(values, behind, tell) {
   const all = values.concat(behind || []).filter((v) => v !== null);
   const most = Math.max(...all, 0);
   const picture = drawn('svg', {viewBox: '0 0 100 42', preserveAspectRatio: 'none', role: 'img', 'aria-label': say('trend_label', tell(most))},
     drawn('path', {class: 'base', d: 'M0 40.5h100', 'vector-effect': 'non-scaling-stroke'}));
-  if (behind) picture.append(line(behind, most || 1, 'soft'));
-  picture.append(line(values, most || 1, ''));
+  if (behind) picture.append(...line(behind, most || 1, 'soft'));
+  picture.append(...line(values, most || 1, ''));
   return picture;
 }
 function level(part) {
@@ -176,7 +174,7 @@ function level(part) {
 function bars(counts) {
   const most = Math.max(...counts, 1), sizes = ['1', '2', '4', '8', '16', '32', '64', '128', '256', '512', '1k', '>1k'];
   const last = Math.max(7, counts.reduce((at, c, i) => (c ? i : at), 0));
-  const picture = drawn('svg', {viewBox: '0 0 ' + (last + 1) * 20 + ' 42', role: 'img',
+  const picture = drawn('svg', {viewBox: '0 0 ' + (last + 1) * 20 + ' 42', preserveAspectRatio: 'xMinYMid', role: 'img',
     'aria-label': counts.map((c, i) => (c ? sizes[i] + ': ' + whole(c) : '')).filter(Boolean).join(', ') || '–'});
   for (let i = 0; i <= last; ++i) {
     const height = counts[i] ? Math.max(1.5, counts[i] / most * 28) : 0.8;
@@ -352,7 +350,7 @@ function showList() {
 function showFacts(s) {
   const facts = [say('facts_model', s.model, say('evidence_' + s.evidence).toLowerCase()), say('facts_issued', clock(s.issued) + ', ' + ago(s.issued))];
   if (series && series.id === s.id && series.forecasts.length) facts.push(say('facts_steps', whole(series.forecasts[0].times.length)));
-  facts.push(s.frequency ? say('facts_every', s.frequency) : say('facts_numbered'));
+  facts.push(s.frequency ? say('facts_every', s.frequency.replace(/^(?=[^0-9])/, '1 ')) : say('facts_numbered'));
   facts.push(s.known ? say('facts_inside', whole(s.inside), whole(s.known)) : say('facts_no_truth'));
   write($('series-name'), title(s));
   write($('series-facts'), facts.join(' · '));
@@ -550,6 +548,7 @@ async function begin() {
   });
   submit('acknowledge-form', acknowledge);
   submit('entry-form', unlock);
+  $('by').addEventListener('input', () => write($('acknowledge-wrong'), ''));
   $('acknowledge-no').addEventListener('click', () => $('acknowledge').close());
   // Without a key there is nothing to see behind it.
   $('entry').addEventListener('cancel', (e) => e.preventDefault());
