@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "CLI/CLI.hpp"
 #include "apps/installation.h"
@@ -16,6 +17,7 @@
 #include "plinth/base/version.h"
 #include "plinth/evidence/keys.h"
 #include "plinth/server/access.h"
+#include "plinth/server/grpc/grpc_server.h"
 #include "plinth/server/http/listener.h"
 #include "plinth/server/service.h"
 #include "plinth/server/settings.h"
@@ -94,6 +96,17 @@ server::http::ListenOptions ListenOptionsOf(const Settings& s) {
   return options;
 }
 
+server::GrpcServer::Options GrpcOptionsOf(const Settings& s) {
+  server::GrpcServer::Options options;
+  options.address = s.grpc_address;
+  options.port = static_cast<uint16_t>(s.grpc_port);
+  options.message_bytes = s.body_bytes;
+  options.all_message_bytes = s.all_body_bytes;
+  options.tls = !s.tls_certificate.empty();
+  options.files = {s.tls_certificate, s.tls_key, s.tls_client_ca};
+  return options;
+}
+
 // Waits for the signals that end it, and reloads on SIGHUP. Returns once it shall stop.
 void WaitForSignals(const Options& o, const sigset_t& signals, Service& service, server::http::Listener* http,
                     server::Systemd& systemd) {
@@ -164,6 +177,15 @@ StatusOr<int> Serve(const Options& o) {
                           {"port", static_cast<int64_t>(http->port())},
                           {"tls", !settings.tls_certificate.empty()}});
   }
+  std::unique_ptr<server::GrpcServer> grpc;
+  if (settings.grpc_enabled) {
+    PLINTH_ASSIGN_OR_RETURN(grpc, server::GrpcServer::Start(GrpcOptionsOf(settings), *service));
+    service->log().Write(LogLevel::kInfo, "listening",
+                         {{"protocol", std::string_view("grpc")},
+                          {"address", std::string_view(settings.grpc_address)},
+                          {"port", static_cast<int64_t>(grpc->port())},
+                          {"tls", !settings.tls_certificate.empty()}});
+  }
   systemd.Notify("STATUS=loading models");
   PLINTH_RETURN_IF_ERROR(service->LoadModels());
   service->log().Write(LogLevel::kInfo, "ready", {});
@@ -173,8 +195,13 @@ StatusOr<int> Serve(const Options& o) {
   service->log().Write(LogLevel::kInfo, "stopping", {{"drain_seconds", settings.drain_seconds}});
   systemd.Notify("STOPPING=1\nSTATUS=answering what is in hand");
   const auto milliseconds = static_cast<int64_t>(settings.drain_seconds * 1000);
-  const bool drained = http == nullptr || http->Drain(milliseconds);
+  bool grpc_drained = true;
+  std::thread grpc_drain([&] { grpc_drained = grpc == nullptr || grpc->Drain(milliseconds); });
+  const bool http_drained = http == nullptr || http->Drain(milliseconds);
+  grpc_drain.join();
+  const bool drained = http_drained && grpc_drained;
   service->log().Write(LogLevel::kInfo, "stopped", {{"all_answered", drained}});
+  grpc.reset();
   http.reset();
   return 0;
 }

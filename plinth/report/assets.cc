@@ -2,14 +2,7 @@
 
 #include <algorithm>
 
-// cmake/PlinthEmbed.cmake defines these symbols.
-#define PLINTH_EMBEDDED(name)                                                            \
-  extern "C" const char plinth_embedded_##name[];                                        \
-  extern "C" const char plinth_embedded_##name##_end[];                                  \
-  static std::string_view name() {                                                       \
-    return {plinth_embedded_##name,                                                      \
-            static_cast<size_t>(plinth_embedded_##name##_end - plinth_embedded_##name)}; \
-  }
+#include "plinth/base/embedded.h"
 
 PLINTH_EMBEDDED(dygraphs_script)
 PLINTH_EMBEDDED(dygraphs_style)

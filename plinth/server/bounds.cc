@@ -47,7 +47,7 @@ Status CheckAnswerSize(int64_t series, const engine::ForecastRequest& wanted, in
   const double values =
       static_cast<double>(series) * static_cast<double>(wanted.horizon) * static_cast<double>(levels);
   if (values <= static_cast<double>(most_values)) return absl::OkStatus();
-  return absl::InvalidArgumentError(StrCat(
+  return absl::ResourceExhaustedError(StrCat(
       series, " series of ", wanted.horizon, " steps at ", levels, " levels are more than ", most_values,
       " values, the most that one answer may hold (limits.values); ask for fewer at once"));
 }

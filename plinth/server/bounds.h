@@ -25,6 +25,7 @@ Status SetReach(const ServedModel& model, std::optional<int64_t> horizon, std::o
 std::vector<double> WithMedian(std::vector<double> levels);
 
 // Refuses an answer of more values than a request may hold, before anything is made for it.
+// Error: ResourceExhausted.
 Status CheckAnswerSize(int64_t series, const engine::ForecastRequest& wanted, int64_t most_values);
 
 }  // namespace plinth::server

@@ -16,7 +16,7 @@ using http::ExchangePtr;
 using http::Request;
 using http::Response;
 
-constexpr std::string_view kOther = "other";
+constexpr std::string_view kOther = "other", kAlarms = "/v1/alarms";
 
 BatchOptions BatchOptionsOf(const Settings& s) {
   return {static_cast<int64_t>(s.window_milliseconds * 1e6), s.most_series, s.preferred_series, s.queue};
@@ -65,6 +65,8 @@ class Service::Answer : public http::Exchange {
         key_(request.key),
         route_(route == nullptr ? kOther : std::string_view(route->pattern)),
         quiet_(route != nullptr && route->scope == http::Scope::kPublic),
+        work_(route != nullptr && route->scope == http::Scope::kInfer &&
+              !route->pattern.starts_with(kAlarms)),
         began_(Clock::System().Monotonic()) {}
 
   void Send(Response response) override {
@@ -87,6 +89,7 @@ class Service::Answer : public http::Exchange {
     response->fields.emplace_back("traceparent", traceparent_);
     if (service_.models_->AnyUnproven()) response->fields.emplace_back("plinth-evidence", "unproven");
     service_.metrics_->Answered("http", route_, response->status, seconds);
+    if (work_) service_.load_->Answered(response->status, seconds);
     const LogLevel level = response->status >= 500 ? LogLevel::kWarn
                            : quiet_                ? LogLevel::kDebug
                                                    : LogLevel::kInfo;
@@ -107,7 +110,7 @@ class Service::Answer : public http::Exchange {
   const ExchangePtr to_;
   const std::string id_, traceparent_, method_, target_, peer_, key_;
   const std::string_view route_;
-  const bool quiet_;
+  const bool quiet_, work_;
   const int64_t began_;
 };
 
@@ -129,9 +132,17 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->batcher_ = std::make_unique<Batcher>(BatchOptionsOf(s));
   service->sessions_ = std::make_unique<SessionStore>(
       SessionStore::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
+  PLINTH_ASSIGN_OR_RETURN(service->alarms_, Alarms::Open({.folder = s.state_folder}));
+  service->events_ = std::make_unique<Events>(Events::Options{});
+  service->recent_ = std::make_unique<RecentForecasts>(RecentForecasts::Options{});
+  service->load_ = std::make_unique<LoadWindow>();
+  service->context_ = parts.context;
+  service->started_ = Clock::System().Wall();
+  service->WatchAlarms();
   service->settings_ = std::make_shared<const Settings>(std::move(parts.settings));
   std::vector<http::Route> routes;
-  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &OipRoutes, &ConfigRoutes}) {
+  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &OipRoutes, &ConfigRoutes, &StatusRoutes,
+                      &AlarmRoutes, &DashboardRoutes}) {
     for (http::Route& route : (*group)(*service)) routes.push_back(std::move(route));
   }
   service->router_ = std::make_unique<http::Router>(std::move(routes));
@@ -147,6 +158,28 @@ Service::~Service() {
   }
   aside_changed_.notify_one();
   if (aside_thread_.joinable()) aside_thread_.join();
+  if (alarms_ != nullptr) (void)alarms_->Save();
+}
+
+void Service::SetDraining() {
+  draining_ = true;
+  events_->Close();
+}
+
+// Who looks on hears of each change at once; the disk has it a moment later.
+void Service::WatchAlarms() {
+  alarms_->OnChange([this](const Alarm& alarm) {
+    std::string json;
+    formats::JsonWriter w(&json);
+    WriteAlarm(alarm, w);
+    events_->Publish("alarm", json);
+    RunAside([this] {
+      const Status saved = alarms_->Save();
+      if (saved.ok()) return;
+      log_->Write(LogLevel::kError, "alarms_not_saved",
+                  {{"error", std::string_view(saved.message().data(), saved.message().size())}});
+    });
+  });
 }
 
 void Service::RunAside(std::function<void()> task) {
@@ -296,6 +329,7 @@ void Service::Submit(Submission submission) {
     }
     metrics_->Computed(model, static_cast<double>(timing.queued) / 1e9,
                        static_cast<double>(timing.computed) / 1e9, series, timing.batch_series);
+    load_->Computed(timing.batch_series);
     auto shared = std::make_shared<std::vector<engine::Forecast>>(*std::move(result));
     exchange->Run([finish, shared, timing] { finish(std::move(*shared), timing); });
   };

@@ -14,11 +14,15 @@
 #include "plinth/base/clock.h"
 #include "plinth/base/context.h"
 #include "plinth/server/access.h"
+#include "plinth/server/alarms.h"
 #include "plinth/server/batcher.h"
+#include "plinth/server/events.h"
 #include "plinth/server/http/router.h"
 #include "plinth/server/http/site.h"
+#include "plinth/server/load_window.h"
 #include "plinth/server/metrics.h"
 #include "plinth/server/model_host.h"
+#include "plinth/server/recent_forecasts.h"
 #include "plinth/server/service_log.h"
 #include "plinth/server/session_store.h"
 #include "plinth/server/settings.h"
@@ -54,8 +58,16 @@ class Service : public http::Site {
   ModelHost& models() { return *models_; }
   Batcher& batcher() { return *batcher_; }
   Metrics& metrics() { return *metrics_; }
+  Access& access() { return *access_; }
   SessionStore& sessions() { return *sessions_; }
   const ServiceLog& log() const { return *log_; }
+  // What the dashboard shows.
+  Alarms& alarms() { return *alarms_; }
+  Events& events() { return *events_; }
+  RecentForecasts& recent() { return *recent_; }
+  LoadWindow& load() { return *load_; }
+  const Context& context() const { return context_; }
+  int64_t started() const { return started_; }  // Clock::Wall
   // As of now; a copy, since Reload may change it.
   std::shared_ptr<const Settings> settings() const;
   const http::Router& router() const { return *router_; }
@@ -66,7 +78,8 @@ class Service : public http::Site {
     std::vector<std::string> reasons;
   };
   Readiness readiness() const;
-  void SetDraining() { draining_ = true; }
+  // Takes no new work, and ends streams of events, which would never end by themselves.
+  void SetDraining();
 
   // Puts `work` into the queue for `exchange`: a client that goes drops it, a full queue and a time that has
   // run out are answered here. `finish` is called on the connection's thread with the result. Sets deadline,
@@ -89,12 +102,19 @@ class Service : public http::Site {
  private:
   class Answer;
   Service() = default;
+  void WatchAlarms();
 
   mutable std::mutex mutex_;
   std::shared_ptr<const Settings> settings_;
   std::unique_ptr<ServiceLog> log_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Access> access_;
+  std::unique_ptr<Alarms> alarms_;
+  std::unique_ptr<Events> events_;
+  std::unique_ptr<RecentForecasts> recent_;
+  std::unique_ptr<LoadWindow> load_;
+  Context context_;
+  int64_t started_ = 0;
   std::unique_ptr<ModelHost> models_;
   std::unique_ptr<Batcher> batcher_;
   std::unique_ptr<SessionStore> sessions_;

@@ -197,7 +197,7 @@ class OverHttp(unittest.TestCase):
         self.refused(400, "parameters.context_length: is 513", client.infer, MODEL, [context],
                      parameters={"context_length": 513})
         self.refused(400, "parameters.sequence_id: is not known", client.infer, MODEL, [context], sequence_id=5)
-        self.refused(400, "values, the most that one answer may hold", client.infer, MODEL,
+        self.refused(503, "values, the most that one answer may hold", client.infer, MODEL,
                      [tensor("context", np.ones((5000, 1)), "FP64")], parameters={"horizon": 65536})
         self.refused(415, "encoded as gzip", client.infer, MODEL, [context], request_compression_algorithm="gzip")
         self.refused(504, "time of this request ran out", client.infer, MODEL, [context], timeout=1)

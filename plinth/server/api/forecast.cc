@@ -291,6 +291,16 @@ void Answer(const ExchangePtr& exchange, std::shared_ptr<Writer> writer) {
   exchange->Send(std::move(response));
 }
 
+// For the dashboard.
+void Remember(Service& service, const Job& job, const std::vector<engine::Forecast>& forecasts) {
+  service.recent().Keep({job.model->name(), evidence::StateName(job.model->gate.state), job.series.items,
+                         job.series.targets, job.request.levels},
+                        [&](size_t item, size_t target) -> std::span<const double> {
+                          return forecasts[job.order[item] + target].values;
+                        });
+  service.events().Publish("forecast", "{}");
+}
+
 void Forecast(Service& service, const Request& request, const ExchangePtr& exchange) {
   StatusOr<std::shared_ptr<Job>> read = ReadJob(service, request);
   if (!read.ok()) {
@@ -305,10 +315,12 @@ void Forecast(Service& service, const Request& request, const ExchangePtr& excha
   work->groups.assign(job->maker->groups().begin(), job->maker->groups().end());
   work->owner = job;
   work->priority = job->priority;
-  service.Submit({std::move(work), job->seconds, exchange,
-                  [job, exchange](std::vector<engine::Forecast> forecasts, const Work::Timing& timing) {
-                    Answer(exchange, std::make_shared<Writer>(job, std::move(forecasts), timing));
-                  }});
+  service.Submit(
+      {std::move(work), job->seconds, exchange,
+       [&service, job, exchange](std::vector<engine::Forecast> forecasts, const Work::Timing& timing) {
+         Remember(service, *job, forecasts);
+         Answer(exchange, std::make_shared<Writer>(job, std::move(forecasts), timing));
+       }});
 }
 
 }  // namespace

@@ -72,6 +72,8 @@ StatusOr<TlsContext> LoadTls(const TlsOptions& files) {
 
 }  // namespace
 
+Status CheckTls(const TlsOptions& files) { return LoadTls(files).status(); }
+
 struct Listener::State {
   struct Worker {
     Worker(Site& site, const Limits& limits, std::shared_ptr<Budget> budget)

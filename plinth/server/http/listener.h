@@ -17,6 +17,9 @@ struct TlsOptions {
   std::string client_ca;    // PEM file; where it is given, a client must show a certificate of these
 };
 
+// Whether the files can be used. Error: InvalidArgument, naming the file.
+Status CheckTls(const TlsOptions& files);
+
 struct ListenOptions {
   std::string address = "127.0.0.1";  // an IP address
   uint16_t port = 0;                  // 0: any free one

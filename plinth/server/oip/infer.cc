@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "plinth/base/text.h"
@@ -92,6 +94,10 @@ InferAnswer MakeAnswer(const Job& job, std::span<const engine::Forecast> forecas
 
 }  // namespace
 
+Status OutOfMemory() {
+  return absl::ResourceExhaustedError("memory ran out for the answer; ask for fewer series or steps at once");
+}
+
 StatusOr<ModelPtr> FindModel(const Service& service, std::string_view name, std::string_view version) {
   if (name.empty()) return FieldError("model_name", "is missing");
   PLINTH_ASSIGN_OR_RETURN(ModelPtr model, service.ModelFor(name));
@@ -144,11 +150,18 @@ Status Infer(Service& service, ModelPtr model, const InferRequest& request, doub
   work->priority = parameters.priority;
   if (parameters.seconds > 0)
     seconds = seconds > 0 ? std::min(seconds, parameters.seconds) : parameters.seconds;
-  service.Submit(
-      {std::move(work), seconds, exchange,
-       [job, finish = std::move(finish)](std::vector<engine::Forecast> forecasts, const Work::Timing&) {
-         finish(MakeAnswer(*job, forecasts));
-       }});
+  service.Submit({std::move(work), seconds, exchange,
+                  [job, exchange, finish = std::move(finish)](const std::vector<engine::Forecast>& forecasts,
+                                                              const Work::Timing&) {
+                    std::optional<InferAnswer> answer;
+                    try {
+                      answer = MakeAnswer(*job, forecasts);
+                    } catch (const std::bad_alloc&) {
+                      exchange->Send(ToResponse(OutOfMemory()));
+                      return;
+                    }
+                    finish(*std::move(answer));
+                  }});
   return absl::OkStatus();
 }
 

@@ -40,6 +40,9 @@ struct InferAnswer {
   std::vector<bool> binary;     // by output
 };
 
+// What is said where the answer has no room.
+Status OutOfMemory();
+
 // The model of that name or alias. Errors: NotFound for the model and for a version but "1" or "".
 StatusOr<ModelPtr> FindModel(const Service& service, std::string_view name, std::string_view version);
 
@@ -48,7 +51,8 @@ Status AddOutput(std::string_view path, std::string_view name, bool binary, Infe
 
 // Puts the request into the queue. `seconds`: what the caller still has time for; 0 is no limit of its own.
 // `finish` and what is answered without it: as Service::Submit has them.
-// Errors (nothing is then answered): InvalidArgument, FailedPrecondition outside the model's bounds.
+// Errors (nothing is then answered): InvalidArgument; FailedPrecondition outside the model's bounds;
+// ResourceExhausted for an answer that is too large.
 Status Infer(Service& service, ModelPtr model, const InferRequest& request, double seconds,
              const http::ExchangePtr& exchange, std::function<void(InferAnswer)> finish);
 

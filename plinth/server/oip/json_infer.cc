@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "plinth/base/text.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/series/quantiles.h"
 #include "plinth/server/fields.h"
+#include "plinth/server/service.h"
 
 namespace plinth::server::oip {
 namespace {
@@ -358,6 +360,26 @@ class Writer {
   bool done_ = false;
 };
 
+// The whole of it, with the bytes behind the JSON.
+http::Response MakeResponse(Writer* writer, bool any_binary) {
+  http::Response response;
+  while (writer->Next(&response.body)) {
+  }
+  if (!any_binary) return response;
+  response.content_type = "application/octet-stream";
+  response.fields.emplace_back(kHeaderLength, StrCat(response.body.size()));
+  const InferAnswer& answer = writer->answer();
+  size_t bytes = response.body.size();
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
+    if (answer.binary[i]) bytes += answer.outputs[i].data.size();
+  }
+  response.body.reserve(bytes);
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
+    if (answer.binary[i]) response.body += answer.outputs[i].data;
+  }
+  return response;
+}
+
 }  // namespace
 
 void SendInferAnswer(InferAnswer answer, http::Exchange& exchange) {
@@ -373,14 +395,10 @@ void SendInferAnswer(InferAnswer answer, http::Exchange& exchange) {
     return;
   }
   http::Response response;
-  while (writer->Next(&response.body)) {
-  }
-  if (any_binary) {
-    response.content_type = "application/octet-stream";
-    response.fields.emplace_back(kHeaderLength, StrCat(response.body.size()));
-    for (size_t i = 0; i < writer->answer().outputs.size(); ++i) {
-      if (writer->answer().binary[i]) response.body += writer->answer().outputs[i].data;
-    }
+  try {
+    response = MakeResponse(writer.get(), any_binary);
+  } catch (const std::bad_alloc&) {
+    response = ToResponse(OutOfMemory());
   }
   exchange.Send(std::move(response));
 }
