@@ -19,5 +19,7 @@ void AddCompare(Program& program);
 void AddAccept(Program& program);
 void AddEnv(Program& program);
 void AddEvidence(Program& program);
+void AddDetect(Program& program);
+void AddRelate(Program& program);
 
 }  // namespace plinth::app
