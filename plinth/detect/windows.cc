@@ -126,26 +126,40 @@ std::vector<double> ToRows(const std::vector<double>& windows, int64_t rows, con
   return scores;
 }
 
+// Fits a subspace to every `every`-th window of those that begin in [begin, end).
+Subspace FitWindows(const Column& column, const Pieces& pieces, int64_t length, int64_t begin, int64_t end) {
+  const size_t d = static_cast<size_t>(pieces.count());
+  const int64_t every = std::max<int64_t>(1, (end - begin + kMostSamples - 1) / kMostSamples);
+  std::vector<double> samples;
+  for (int64_t i = begin; i < end; i += every) {
+    if (!column.Known(i, i + length)) continue;
+    samples.resize(samples.size() + d);
+    pieces.Of(i, samples.data() + samples.size() - d);
+  }
+  return Subspace::Fit(samples, pieces.count());
+}
+
 std::vector<double> SubPcaScore(const Column& column, const WindowPlan& plan) {
   const int64_t count = column.rows() - plan.length + 1;
   if (count < 1) return std::vector<double>(static_cast<size_t>(column.rows()), kNan);
   const Pieces pieces(column, plan.length);
-  const size_t d = static_cast<size_t>(pieces.count());
   const int64_t learn = std::clamp<int64_t>(plan.learn - plan.length + 1, 1, count);
-  const int64_t every = (learn + kMostSamples - 1) / kMostSamples;
-  std::vector<double> samples;
-  for (int64_t i = 0; i < learn; i += every) {
-    if (!column.Known(i, i + plan.length)) continue;
-    samples.resize(samples.size() + d);
-    pieces.Of(i, samples.data() + samples.size() - d);
+  std::vector<double> windows(static_cast<size_t>(count), kNan), x(static_cast<size_t>(pieces.count()));
+  const auto score = [&](const Subspace& subspace, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (!column.Known(i, i + plan.length)) continue;
+      pieces.Of(i, x.data());
+      windows[static_cast<size_t>(i)] = std::sqrt(subspace.Distance(x));
+    }
+  };
+  const int64_t half = learn / 2, apart = plan.length / 2;
+  if (half - apart >= plan.length / 2) {
+    score(FitWindows(column, pieces, plan.length, half + apart, learn), 0, half);
+    score(FitWindows(column, pieces, plan.length, 0, half - apart), half, learn);
+  } else {
+    score(FitWindows(column, pieces, plan.length, 0, learn), 0, learn);
   }
-  const Subspace subspace = Subspace::Fit(samples, pieces.count());
-  std::vector<double> windows(static_cast<size_t>(count), kNan), x(d);
-  for (int64_t i = 0; i < count; ++i) {
-    if (!column.Known(i, i + plan.length)) continue;
-    pieces.Of(i, x.data());
-    windows[static_cast<size_t>(i)] = std::sqrt(subspace.Distance(x));
-  }
+  score(FitWindows(column, pieces, plan.length, 0, learn), learn, count);
   return ToRows(windows, column.rows(), plan);
 }
 

@@ -22,7 +22,9 @@ struct WindowPlan {
 std::vector<double> ToRows(const std::vector<double>& windows, int64_t rows, const WindowPlan& plan);
 
 // Sub-PCA: windows, averaged down to at most 32 numbers, against the subspace of the normal ones
-// (subspace.h); the root of the distance. At most kMostSamples windows, evenly spaced, are fitted. Windows
+// (subspace.h); the root of the distance. Of the windows to learn from, each half is scored by the subspace
+// of the other half (half a window apart, where they are long enough): a fit flatters what it was fitted to,
+// and thresholds are set on these scores. At most kMostSamples windows, evenly spaced, are fitted. Windows
 // with more than a quarter of gaps are not scored.
 inline constexpr int64_t kMostSamples = 8192;
 std::vector<double> SubPcaScore(const Column& column, const WindowPlan& plan);
