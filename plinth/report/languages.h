@@ -83,6 +83,7 @@ enum class Message {
   kVerdictWarn,
   kVerdictFail,
   kConclusionPass,
+  kConclusionUnanchored,
   kConclusionWarn,
   kConclusionFail,
   kAnswerYes,
