@@ -52,15 +52,17 @@ struct Series {
 struct Options {
   std::vector<Score> scores;          // empty: those of DefaultScores
   double false_alarms_per_day = 0.1;  // that normal operation may give; above 0
-  int64_t calibration = 0;            // first rows that show normal operation (a few anomalies do no harm);
-                                      // 0: a quarter of the rows; of `last`, all rows before these
-  double coverage = 0.99;             // share of normal rows inside the band
-  int64_t context = 0;                // steps of history a forecast sees; 0: all the model takes
-  int64_t step = 0;                   // rows per forecast; 0: as few as kMostForecasts allow, at least 4
-  int64_t window = 0;  // rows of a window; 0: whole periods of the series, at least 64 rows, at most 256; 96
-                       // without a period;
-                       // never more than a quarter of the calibration part
-  int64_t last = 0;    // 0: the whole series; else only its last rows, as a stream sees them
+  // First rows (with `last`: of those looked at) that show normal operation; a few anomalies do no harm. 0: a
+  // quarter of the rows; with `last` all before these.
+  int64_t calibration = 0;
+  double coverage = 0.99;  // share of normal rows inside the band
+  int64_t context = 0;     // steps of history a forecast sees; 0: all the model takes
+  // Rows per forecast. 0: 4, or as many as keep to 32,768 forecasts, up to the model's horizon.
+  int64_t step = 0;
+  // Rows of a window. 0: whole periods of the series, at least 64 rows and at most 256; 96 without a period;
+  // never more than a quarter of the calibration part.
+  int64_t window = 0;
+  int64_t last = 0;        // 0: the whole series; else only its last rows, as a stream sees them
   int64_t history = 2048;  // with `last`: rows before these that are looked at
   bool causal = false;     // every row is scored from what lies before it, as if it were the last
   bool relate = true;      // look for columns that moved before an alarm

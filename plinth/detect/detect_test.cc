@@ -173,6 +173,15 @@ TEST_F(DetectTest, LastRowsAreThoseOfACausalRunOverTheSameHistory) {
   for (size_t t = 0; t < 25; ++t) EXPECT_EQ(earlier->score[t], last->score[t]) << t;
 }
 
+TEST_F(DetectTest, CalibratesOnTheFirstRowsThatAreLookedAt) {
+  const Values v{Daily(1, 900)};
+  EXPECT_EQ(Run(v, {.calibration = 300})->calibration, 300);
+  const auto last = Run(v, {.calibration = 200, .last = 50, .history = 400});
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->calibration, 200);
+  EXPECT_EQ(Run(v, {.calibration = 600, .last = 50, .history = 400})->calibration, 400);
+}
+
 TEST_F(DetectTest, StandsWhatSensorsDo) {
   std::vector<double> gaps = Daily(1, 400), steps(400);
   for (size_t t = 50; t < 90; ++t) gaps[t] = kNan;

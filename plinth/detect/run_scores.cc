@@ -38,9 +38,7 @@ class Detector {
     rows_ = all - offset_;
     first_ = options.last == 0 ? 0 : rows_ - options.last;
     calibration_ = options.last > 0 ? first_ : std::max(rows_ / 4, kLeastRows);
-    if (options.calibration > 0)
-      calibration_ = std::max(kLeastRows, std::min(options.calibration - offset_,
-                                                   calibration_ == 0 ? rows_ : rows_ - options.last));
+    if (options.calibration > 0) calibration_ = std::min(options.calibration, first_ > 0 ? first_ : rows_);
     learn_ = calibration_;
     scores_ = options.scores.empty() ? DefaultScores(causal_) : options.scores;
     const double day = series.rows_per_day > 0 ? series.rows_per_day : kRowsPerUnknownDay;
