@@ -310,7 +310,16 @@ bool SameRanks(Work& work) {
 
 StatusOr<std::vector<Capture>> OpenTruth(const Work& work) {
   if (work.recipe->truth.empty()) return std::vector<Capture>();
-  return formats::OpenCaptures(work.recipe->truth);
+  PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> truth, formats::OpenCaptures(work.recipe->truth));
+  const bool any_double = std::any_of(truth.begin(), truth.end(), [](const Capture& capture) {
+    return std::any_of(capture.entries().begin(), capture.entries().end(), [](const CaptureEntry& entry) {
+      return verify::ElementFromName(entry.dtype) == verify::Element::kF64;
+    });
+  });
+  if (any_double) return truth;
+  return absl::InvalidArgumentError(
+      StrCat(work.recipe->path, ": \"truth.capture\" is ", work.recipe->truth,
+             ", which holds no tensor in double; a truth is the same run in double"));
 }
 
 }  // namespace

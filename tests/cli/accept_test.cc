@@ -236,6 +236,10 @@ TEST_F(AcceptTest, HoldsCapturesOfTwoPlatformsTogether) {
   const RunResult large = Run({"accept", "--config", "large.toml", "--evidence", "ev"}, options_);
   EXPECT_EQ(large.exit_code, 2);
   EXPECT_THAT(large.err, HasSubstr("what was not captured is not covered"));
+  Write("truth.toml", StrCat(Read("sound.toml"), "[truth]\ncapture = 'cuda'\n"));
+  const RunResult coarse = Run({"accept", "--config", "truth.toml", "--evidence", "ev"}, options_);
+  EXPECT_EQ(coarse.exit_code, 2);
+  EXPECT_THAT(coarse.err, HasSubstr("which holds no tensor in double"));
   const RunResult many = Run({"accept", "--config", "sound.toml", "--repeats", "59"}, options_);
   EXPECT_EQ(many.exit_code, 2);
   EXPECT_THAT(many.err, HasSubstr("--repeats: the repeats of captures are those"));
