@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kFarLags = 512;  // beyond those of interest, on each side
 
-// Standard errors are widened a little, since cycle, coefficients and the spread itself are estimates. Without
-// it about one in twenty sets of unrelated columns showed a relation at the level 0.05; the test allows ten of
-// 200.
+// Standard errors are widened a little, since cycle, coefficients and the spread itself are estimates.
+// Without it about one in twenty sets of unrelated columns showed a relation at the level 0.05; the test
+// allows ten of 200.
 constexpr double kCaution = 1.03;
 
 using Spectrum = std::vector<std::complex<double>>;
