@@ -49,34 +49,6 @@ Status CheckOptions(const Options& o, const models::ModelInfo& info) {
     return absl::InvalidArgumentError(
         StrCat("--step ", o.detect.step, ": the model forecasts up to ", info.horizon, " steps at once"));
   }
-  const engine::SeriesColumns& columns = o.series.columns;
-  const auto refuse = [](const char* option) {
-    return absl::InvalidArgumentError(
-        StrCat(option,
-               " is for forecasts: detect looks at each target by itself and at how they go together; "
-               "leave it out"));
-  };
-  if (!columns.past.empty()) return refuse("--past");
-  if (!columns.future.empty()) return refuse("--future");
-  if (!o.series.future_data.empty()) return refuse("--future-data");
-  if (!columns.categorical.empty()) return refuse("--categorical");
-  if (!columns.group.empty()) return refuse("--group");
-  if (o.series.joint) return refuse("--joint");
-  if (o.series.cross_learning) return refuse("--cross-learning");
-  return absl::OkStatus();
-}
-
-// The result must not replace what it was made from.
-Status CheckOutIsNoInput(const Options& o, const formats::ModelFolder& model) {
-  if (o.out.empty()) return absl::OkStatus();
-  std::vector<std::string> inputs = model.weights().files();
-  inputs.push_back(JoinPath(model.path(), "config.json"));
-  inputs.push_back(o.series.data);
-  for (const std::string& input : inputs) {
-    if (!SameFile(o.out, input)) continue;
-    return absl::InvalidArgumentError(
-        StrCat("--out ", o.out, " is the file ", input, " that the result is made from; name another one"));
-  }
   return absl::OkStatus();
 }
 
@@ -165,7 +137,7 @@ StatusOr<int> Run(const Options& given) {
   const int64_t context = o.detect.context == 0 ? info.context_length : o.detect.context;
   const evidence::GateResult gate =
       EvidenceOf(*session, identity, {.context = context, .horizon = info.horizon}, o.evidence);
-  PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o, session->folder()));
+  PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o.out, o.series, session->folder()));
   const DetectFacts facts{
       session->folder().name(),      gate, file.targets(), o.detect.scores, o.detect.false_alarms_per_day,
       !o.series.columns.item.empty()};
@@ -188,7 +160,7 @@ void AddDetect(Program& program) {
   detect::Options& d = o->detect;
   CLI::App* command = program.Add("detect", "anomaly scores for each row of a CSV file, and alarms");
   command->add_option("-m,--model", o->model, "model folder (default: the shipped model)");
-  AddSeriesOptions(command, &o->series);
+  AddColumnOptions(command, &o->series.data, &o->series.columns);
   command->add_option("-f,--false-alarms-per-day", d.false_alarms_per_day, "that normal operation may give")
       ->capture_default_str();
   command->add_option("-s,--scores", o->scores,

@@ -34,12 +34,12 @@ class CsvDetectWriter : public DetectWriter {
   Status Add(const DetectResult& r) override {
     for (int64_t row = 0; row < r.detection->rows(); ++row) {
       AddRow(r, static_cast<size_t>(row));
-      if (text_.size() > kPiece) PLINTH_RETURN_IF_ERROR(Drain());
+      if (text_.size() > kPiece) PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     }
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
@@ -67,11 +67,6 @@ class CsvDetectWriter : public DetectWriter {
       csv_.Number(d.upper[c][row]);
     }
     csv_.EndRow();
-  }
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
   }
   std::unique_ptr<Sink> sink_;
   const DetectFacts facts_;
@@ -110,13 +105,13 @@ class JsonDetectWriter : public DetectWriter {
     for (const detect::Alarm& alarm : d.alarms) OneAlarm(r, alarm);
     json_.EndArray();
     json_.EndObject();
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
     json_.EndArray();
     json_.EndObject();
     json_.EndLine();
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
@@ -133,7 +128,7 @@ class JsonDetectWriter : public DetectWriter {
     json_.BeginArray();
     for (const double v : values) json_.Number(v);
     json_.EndArray();
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Rows(const DetectResult& r) {
     const detect::Detection& d = *r.detection;
@@ -201,11 +196,6 @@ class JsonDetectWriter : public DetectWriter {
     }
     json_.EndArray();
     json_.EndObject();
-  }
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
   }
   std::unique_ptr<Sink> sink_;
   const DetectFacts facts_;

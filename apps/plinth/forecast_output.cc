@@ -37,19 +37,14 @@ class CsvForecastWriter : public ForecastWriter {
       for (size_t k = 0; k < levels; ++k) csv_.Number(r.values[h * levels + k]);
       csv_.EndRow();
     }
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
  private:
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
-  }
   std::unique_ptr<Sink> sink_;
   const ForecastFacts facts_;
   const bool has_items_;
@@ -94,13 +89,13 @@ class JsonForecastWriter : public ForecastWriter {
     }
     json_.EndObject();
     json_.EndObject();
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
     json_.EndArray();
     json_.EndObject();
     json_.EndLine();
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
@@ -111,11 +106,6 @@ class JsonForecastWriter : public ForecastWriter {
     } else {
       json_.String(g.TimeText(g.length() + step));
     }
-  }
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
   }
   std::unique_ptr<Sink> sink_;
   const ForecastFacts facts_;

@@ -32,6 +32,12 @@ Status Sink::Write(std::string_view text) {
   return held_.size() < kMostHeld ? absl::OkStatus() : Spill();
 }
 
+Status Sink::Drain(std::string* text) {
+  const Status status = Write(*text);
+  text->clear();
+  return status;
+}
+
 Status Sink::Finish() {
   if (file_ != nullptr) return file_->Commit();
   if (spill_ != nullptr) PLINTH_RETURN_IF_ERROR(CopySpill());

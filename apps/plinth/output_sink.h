@@ -19,6 +19,8 @@ class Sink {
   // To standard output where `path` is empty. Errors: NotFound for a folder that is not there; FileError.
   static StatusOr<std::unique_ptr<Sink>> Open(const std::string& path);
   Status Write(std::string_view text);
+  // Writes `text` and empties it, for writers that fill one string again and again.
+  Status Drain(std::string* text);
   Status Finish();
 
  private:

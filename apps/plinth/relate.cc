@@ -120,21 +120,8 @@ StatusOr<int> Run(const Options& o) {
 
 void AddRelate(Program& program) {
   auto o = std::make_shared<Options>();
-  engine::SeriesColumns& columns = o->columns;
   CLI::App* command = program.Add("relate", "which columns of a CSV file lead which others");
-  command->add_option("-d,--data", o->data, "CSV file with a header")->required();
-  command->add_option("--time", columns.time,
-                      "time column (default: the only one that is time); none numbers the rows");
-  command->add_option("--time-format", columns.time_format,
-                      "pattern of the time stamps, as \"%d.%m.%Y %H:%M\"");
-  command->add_option("--item", columns.item, "column that names the item (series) a row belongs to");
-  command
-      ->add_option("--target", columns.targets,
-                   "columns to relate, as a,b (default: all numeric ones without another use)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--freq", columns.frequency,
-                      "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
+  AddColumnOptions(command, &o->data, &o->columns);
   command->add_option("--max-lag", o->relate.most_lag, "rows; at most an eighth of the rows")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

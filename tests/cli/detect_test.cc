@@ -129,10 +129,11 @@ TEST_F(DetectTest, RefusesBadUsageWithOneLine) {
               "--out d.html: the name must end in .csv or .json");
   ExpectError({"detect", "-d", "d.csv", "-o", "d.csv"}, 2,
               "--out d.csv is the file d.csv that the result is made from; name another one");
-  ExpectError(
-      {"detect", "-d", "d.csv", "--joint"}, 2,
-      "--joint is for forecasts: detect looks at each target by itself and at how they go together; leave it "
-      "out");
+  // Options that only forecasts have.
+  for (const char* option : {"--joint", "--cross-learning", "--past", "--future-data", "--group"}) {
+    ExpectError({"detect", "-d", "d.csv", option}, 2,
+                StrCat("unknown option ", option, "; see plinth detect --help"));
+  }
   ExpectError(
       {"detect", "-d", "d.csv", "--causal", "--scores", "masked"}, 2,
       "d.csv: the score masked needs the rows behind each row and cannot score a stream; leave it out");
