@@ -50,6 +50,11 @@ StatusOr<accept::Recipe> RecipeOf(const AcceptOptionsOfUser& o) {
   if (recipe.model.empty() && recipe.candidate.captures.empty()) {
     PLINTH_ASSIGN_OR_RETURN(recipe.model, ShippedModel());
   }
+  if (o.repeats != 0 && !recipe.candidate.captures.empty()) {
+    return absl::InvalidArgumentError(
+        "--repeats: the repeats of captures are those that [incumbent] and [candidate] name; record as many "
+        "there");
+  }
   if (o.repeats != 0) recipe.repeats = o.repeats;
   return recipe;
 }

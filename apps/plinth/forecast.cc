@@ -34,21 +34,6 @@ struct ForecastWish {
   int64_t horizon = 0, context = 0;
 };
 
-// The result must not replace what it was made from.
-Status CheckOutIsNoInput(const Options& o, const formats::ModelFolder& model) {
-  if (o.out.empty()) return absl::OkStatus();
-  std::vector<std::string> inputs = model.weights().files();
-  inputs.push_back(JoinPath(model.path(), "config.json"));
-  inputs.push_back(o.series.data);
-  if (!o.series.future_data.empty()) inputs.push_back(o.series.future_data);
-  for (const std::string& input : inputs) {
-    if (!SameFile(o.out, input)) continue;
-    return absl::InvalidArgumentError(
-        StrCat("--out ", o.out, " is the file ", input, " that the forecast is made from; name another one"));
-  }
-  return absl::OkStatus();
-}
-
 // What fits standard output, and a file if one is named. The file comes last: it appears only when standard
 // output has taken its part.
 StatusOr<std::vector<std::pair<OutputKind, std::string>>> ChooseOutputs(const Options& o) {
@@ -233,7 +218,7 @@ StatusOr<int> Run(const Options& o) {
       EvidenceOf(*session, identity, {.context = context, .horizon = horizon}, o.evidence);
   const ForecastFacts facts{
       session->folder().name(), *identity.Find("model"), gate, file.path(), horizon, levels, !o.out.empty()};
-  PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o, session->folder()));
+  PLINTH_RETURN_IF_ERROR(CheckOutIsNoInput(o.out, o.series, session->folder()));
   std::vector<std::unique_ptr<ForecastWriter>> writers;
   for (const auto& [kind, path] : outputs) {
     PLINTH_ASSIGN_OR_RETURN(auto writer,

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/output_sink.h"
 #include "plinth/base/files.h"
 #include "plinth/formats/csv.h"
 #include "plinth/formats/json_writer.h"
@@ -16,62 +17,6 @@
 
 namespace plinth::app {
 namespace {
-
-// A file that appears when it is complete, or standard output, which is written when all is well: bad input
-// late in a file must not leave half a result. What is large waits in an unnamed temporary file.
-class Sink {
- public:
-  ~Sink() {
-    if (spill_ != nullptr) std::fclose(spill_);
-  }
-  static StatusOr<std::unique_ptr<Sink>> Open(const std::string& path) {
-    auto sink = std::make_unique<Sink>();
-    if (!path.empty()) {
-      const size_t slash = path.rfind('/');
-      const std::string folder = slash == path.npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
-      if (!IsFolder(folder)) {
-        return absl::NotFoundError(
-            StrCat("--out ", path, ": there is no folder ", folder, "; make it first"));
-      }
-      PLINTH_ASSIGN_OR_RETURN(auto file, AtomicWriter::Create(path));
-      sink->file_ = std::make_unique<AtomicWriter>(std::move(file));
-    }
-    return sink;
-  }
-  Status Write(std::string_view text) {
-    if (file_ != nullptr) return file_->Write(text);
-    held_ += text;
-    return held_.size() < kMostHeld ? absl::OkStatus() : Spill();
-  }
-  Status Finish() {
-    if (file_ != nullptr) return file_->Commit();
-    if (spill_ != nullptr) PLINTH_RETURN_IF_ERROR(CopySpill());
-    PLINTH_RETURN_IF_ERROR(Print(held_));
-    return FlushOutput();
-  }
-
- private:
-  static constexpr size_t kMostHeld = 16 << 20;  // bytes
-  Status Spill() {
-    if (spill_ == nullptr) spill_ = std::tmpfile();
-    if (spill_ == nullptr || std::fwrite(held_.data(), 1, held_.size(), spill_) != held_.size()) {
-      return FileError("the temporary folder", "written", errno);
-    }
-    held_.clear();
-    return absl::OkStatus();
-  }
-  Status CopySpill() {
-    std::rewind(spill_);
-    std::string piece(1 << 16, '\0');
-    while (const size_t n = std::fread(piece.data(), 1, piece.size(), spill_)) {
-      PLINTH_RETURN_IF_ERROR(Print({piece.data(), n}));
-    }
-    return std::ferror(spill_) == 0 ? absl::OkStatus() : FileError("the temporary folder", "read", errno);
-  }
-  std::string held_;
-  std::FILE* spill_ = nullptr;
-  std::unique_ptr<AtomicWriter> file_;
-};
 
 class CsvForecastWriter : public ForecastWriter {
  public:
@@ -92,19 +37,14 @@ class CsvForecastWriter : public ForecastWriter {
       for (size_t k = 0; k < levels; ++k) csv_.Number(r.values[h * levels + k]);
       csv_.EndRow();
     }
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
  private:
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
-  }
   std::unique_ptr<Sink> sink_;
   const ForecastFacts facts_;
   const bool has_items_;
@@ -125,22 +65,17 @@ class JsonForecastWriter : public ForecastWriter {
   }
   Status Add(const ForecastResult& r) override {
     engine::WriteForecastJson(r, facts_.levels, json_);
-    return Drain();
+    return sink_->Drain(&text_);
   }
   Status Finish() override {
     json_.EndArray();
     json_.EndObject();
     json_.EndLine();
-    PLINTH_RETURN_IF_ERROR(Drain());
+    PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
     return sink_->Finish();
   }
 
  private:
-  Status Drain() {
-    const Status status = sink_->Write(text_);
-    text_.clear();
-    return status;
-  }
   std::unique_ptr<Sink> sink_;
   const ForecastFacts facts_;
   std::string text_;

@@ -59,6 +59,8 @@ int Main(int argc, char** argv) {
   Program program(cli);
   AddForecast(program);
   AddBacktest(program);
+  AddDetect(program);
+  AddRelate(program);
   AddCapture(program);
   AddLocate(program);
   AddModels(program);

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "plinth/base/files.h"
 #include "plinth/formats/json.h"
 
 namespace plinth::app {
@@ -39,9 +40,9 @@ std::string Enumerate(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void AddSeriesOptions(CLI::App* command, SeriesOptions* o) {
-  engine::SeriesColumns& columns = o->columns;
-  command->add_option("-d,--data", o->data, "CSV file with a header")->required();
+void AddColumnOptions(CLI::App* command, std::string* data, engine::SeriesColumns* c) {
+  engine::SeriesColumns& columns = *c;
+  command->add_option("-d,--data", *data, "CSV file with a header")->required();
   command->add_option("--time", columns.time,
                       "time column (default: the only one that is time); none numbers the rows");
   command->add_option("--time-format", columns.time_format,
@@ -51,6 +52,11 @@ void AddSeriesOptions(CLI::App* command, SeriesOptions* o) {
            "columns to work on, as a,b (default: all numeric ones without another use)");
   command->add_option("--freq", columns.frequency,
                       "distance of the rows, as 30min, h, D, MS (default: from the stamps)");
+}
+
+void AddSeriesOptions(CLI::App* command, SeriesOptions* o) {
+  engine::SeriesColumns& columns = o->columns;
+  AddColumnOptions(command, &o->data, &columns);
   AddNames(command, "--past", &columns.past, "covariate columns known for the past only, as a,b");
   AddNames(command, "--future", &columns.future,
            "covariate columns known ahead too: in --future-data, or in last rows without targets");
@@ -98,6 +104,21 @@ StatusOr<engine::Together> TogetherOf(const SeriesOptions& o, const models::Mode
                       : o.columns.group.empty() ? Items::kAlone
                                                 : Items::kGroup;
   return engine::Together{o.joint, items};
+}
+
+Status CheckOutIsNoInput(const std::string& out, const SeriesOptions& series,
+                         const formats::ModelFolder& model) {
+  if (out.empty()) return absl::OkStatus();
+  std::vector<std::string> inputs = model.weights().files();
+  inputs.push_back(JoinPath(model.path(), "config.json"));
+  inputs.push_back(series.data);
+  if (!series.future_data.empty()) inputs.push_back(series.future_data);
+  for (const std::string& input : inputs) {
+    if (!SameFile(out, input)) continue;
+    return absl::InvalidArgumentError(
+        StrCat("--out ", out, " is the file ", input, " that the result is made from; name another one"));
+  }
+  return absl::OkStatus();
 }
 
 std::string UnitName(const engine::SeriesFile& file, std::span<const engine::SeriesItem> unit) {

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "plinth/engine/grouping.h"
 #include "plinth/engine/series_file.h"
+#include "plinth/formats/model_folder.h"
 #include "plinth/models/model.h"
 
 namespace plinth::app {
@@ -23,7 +24,9 @@ struct ForecastOptions {
   std::string quantiles = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9";
 };
 
-// Adds --data, --time, --time-format, --item, --target, --freq, and those of covariates and groups.
+// Adds --data, --time, --time-format, --item, --target, --freq.
+void AddColumnOptions(CLI::App* command, std::string* data, engine::SeriesColumns* columns);
+// The same, and those of covariates and groups.
 void AddSeriesOptions(CLI::App* command, SeriesOptions* options);
 
 // Adds --horizon, --context, --quantiles, --seed.
@@ -35,6 +38,11 @@ Status CheckContext(int64_t context, const models::ModelInfo& info);
 // Which series see each other. Errors: InvalidArgument for options that contradict each other, and for a
 // model whose family looks at each series by itself (names the options and what would work).
 StatusOr<engine::Together> TogetherOf(const SeriesOptions& options, const models::ModelInfo& info);
+
+// A result must not replace what it was made from. Error: InvalidArgument for an --out that is a file of the
+// series or of the model.
+Status CheckOutIsNoInput(const std::string& out, const SeriesOptions& series,
+                         const formats::ModelFolder& model);
 
 // What a message calls the items of `unit` together: "FILE: group "x"", or "FILE: --cross-learning".
 std::string UnitName(const engine::SeriesFile& file, std::span<const engine::SeriesItem> unit);

@@ -20,5 +20,7 @@ void AddAccept(Program& program);
 void AddEnv(Program& program);
 void AddEvidence(Program& program);
 void AddServe(Program& program);
+void AddDetect(Program& program);
+void AddRelate(Program& program);
 
 }  // namespace plinth::app

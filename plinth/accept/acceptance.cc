@@ -192,6 +192,14 @@ StatusOr<AcceptResult> Accept(const Context& context, const AcceptOptions& optio
   times.finished = clock.Wall();
   PLINTH_ASSIGN_OR_RETURN(result.written, WriteOutputs(work, options, key, times));
   result.verdict = result.written.verdict;
+  evidence::TrustedKeys own;
+  own.Add(key.public_key(), /*local=*/true);
+  const auto others = evidence::UntrustedUnits({&options.evidence, 1}, result.identity, own);
+  if (others.ok() && *others > 0 && options.note) {
+    options.note(StrCat(options.evidence, ": ", *others,
+                        " folders there hold evidence for this identity by other keys; whether it says that "
+                        "something failed was not asked: `plinth evidence verify --key` does"));
+  }
   result.view = std::move(work.view);
   journal.Remove();
   return result;

@@ -43,6 +43,10 @@ StatusOr<std::optional<verify::Band>> BandOf(const Work& work, const Repeats& re
   return band;
 }
 
+// A band of the incumbent's repeats that is wider than so many of compare's lines for the type says nothing:
+// flipped last bits and other orders of summation stay well below it in every model that computes at all.
+constexpr double kWidestBand = 10;
+
 // Judges what one rank of the incumbent recorded beside every repeat of the candidate.
 class RankJudge {
  public:
@@ -148,6 +152,16 @@ class RankJudge {
     const verify::TensorBand* band = band_.has_value() ? band_->Find(entry.Key()) : nullptr;
     if (band != nullptr && !band->bitwise) tensors.band = band;
     PLINTH_ASSIGN_OR_RETURN(verify::JudgedTensor judged, verify::JudgeTensors(work_.subject->rules, tensors));
+    // Runs of one model on one platform lie near each other. Where they do not, their distance excuses
+    // nothing.
+    if (tensors.band != nullptr && judged.incumbent.has_value() &&
+        !(band->rel_l2 <= kWidestBand * verify::DefaultLimit(judged.incumbent->unit_element))) {
+      tensors.band = nullptr;
+      PLINTH_ASSIGN_OR_RETURN(judged, verify::JudgeTensors(work_.subject->rules, tensors));
+      judged.verdict.rules[3].detail =
+          StrCat("the incumbent's own runs lie ", Short(band->rel_l2), " apart, more than ",
+                 Short(kWidestBand), " times the line for its type: they are no repeats of one computation");
+    }
     // Repeats that are equal bit by bit do not tell how far another platform may be apart; one that is equal
     // too is as near as can be.
     if (band != nullptr && band->bitwise && judged.incumbent.has_value() && judged.incumbent->unequal == 0) {
@@ -296,7 +310,16 @@ bool SameRanks(Work& work) {
 
 StatusOr<std::vector<Capture>> OpenTruth(const Work& work) {
   if (work.recipe->truth.empty()) return std::vector<Capture>();
-  return formats::OpenCaptures(work.recipe->truth);
+  PLINTH_ASSIGN_OR_RETURN(std::vector<Capture> truth, formats::OpenCaptures(work.recipe->truth));
+  const bool any_double = std::any_of(truth.begin(), truth.end(), [](const Capture& capture) {
+    return std::any_of(capture.entries().begin(), capture.entries().end(), [](const CaptureEntry& entry) {
+      return verify::ElementFromName(entry.dtype) == verify::Element::kF64;
+    });
+  });
+  if (any_double) return truth;
+  return absl::InvalidArgumentError(
+      StrCat(work.recipe->path, ": \"truth.capture\" is ", work.recipe->truth,
+             ", which holds no tensor in double; a truth is the same run in double"));
 }
 
 }  // namespace

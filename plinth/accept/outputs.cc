@@ -8,6 +8,7 @@
 #include "plinth/base/files.h"
 #include "plinth/base/text.h"
 #include "plinth/base/version.h"
+#include "plinth/evidence/gate.h"
 #include "plinth/evidence/standing.h"
 #include "plinth/report/acceptance_page.h"
 #include "plinth/report/ctrf.h"
@@ -207,7 +208,10 @@ StatusOr<evidence::WrittenEvidence> WriteOutputs(Work& work, const AcceptOptions
   AddLimits(work);
   PLINTH_ASSIGN_OR_RETURN(const evidence::Unit unit, MakeUnit(work, options, started, finished));
   const auto files = [&](const evidence::Unit& whole) { return MakeFiles(work, options, times, whole); };
-  return evidence::WriteEvidence(options.evidence, unit, files, key);
+  // Where a gate would look, too.
+  const std::vector<std::string> also =
+      evidence::SearchFolders("", work.session == nullptr ? "." : work.recipe->model);
+  return evidence::WriteEvidence(options.evidence, unit, files, key, also);
 }
 
 }  // namespace plinth::accept

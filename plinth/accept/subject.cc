@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "plinth/base/clock.h"
@@ -110,25 +111,34 @@ Status CheckCaptures(const std::vector<std::vector<Capture>>& all, std::string* 
   return absl::OkStatus();
 }
 
-// What evidence about captures covers: rows and length of what went into the network, and as many steps.
-void FillSizes(const Capture& capture, Recipe::Sizes* sizes) {
-  const auto& entries = capture.entries();
-  const auto size = [&](size_t axis) -> int64_t {
-    const bool known = !entries.empty() && axis < entries[0].dims.size();
-    return known ? std::max<int64_t>(entries[0].dims[axis], 1) : 1;
-  };
-  int64_t steps = 1;
-  for (const CaptureEntry& entry : entries) steps = std::max<int64_t>(steps, entry.step + 1);
-  if (sizes->batch == 0) sizes->batch = size(0);
-  if (sizes->context == 0) sizes->context = size(1);
-  if (sizes->horizon == 0) sizes->horizon = steps;
-}
-
 std::string TextOf(const formats::JsonValue& value) {
   std::string text;
   formats::JsonWriter w(&text);
   formats::WriteJson(value, w);
   return text;
+}
+
+// An object without one of its keys.
+std::string TextWithout(const formats::JsonValue& value, std::string_view key) {
+  if (value.object() == nullptr) return TextOf(value);
+  std::string text;
+  formats::JsonWriter w(&text);
+  w.BeginObject();
+  for (const auto& [name, member] : *value.object()) {
+    if (name == key) continue;
+    w.Key(name);
+    formats::WriteJson(member, w);
+  }
+  w.EndObject();
+  return text;
+}
+
+// Empty where the capture says nothing of it.
+evidence::Environment EnvironmentOf(const Capture& capture) {
+  if (capture.environment().object() == nullptr) return evidence::Environment();
+  auto parsed = evidence::ParseEnvironment(TextOf(capture.environment()),
+                                           JoinPath(capture.folder(), "environment.json"));
+  return parsed.ok() ? *std::move(parsed) : evidence::Environment();
 }
 
 // What decides the numbers of a run that Plinth did not make: what its environment says.
@@ -141,13 +151,57 @@ StatusOr<evidence::NumericsIdentity> IdentityOfCapture(const Capture& capture, c
   }
   PLINTH_ASSIGN_OR_RETURN(const std::string digest, facts.Hex());
   evidence::NumericsIdentity identity;
+  // How many threads ran and how closely somebody looked decides no number.
   identity.parts = {{"model", model},
                     {"graph", "as captured"},
-                    {"precision", TextOf(capture.info().precision)},
+                    {"precision", TextWithout(capture.info().precision, "threads")},
                     {"kernels", "of the framework"},
                     {"environment", digest},
-                    {"producer", TextOf(capture.info().producer)}};
+                    {"producer", TextWithout(capture.info().producer, "level")}};
   return identity;
+}
+
+// Runs of one side come from one model on one platform: rank by rank, what decides their numbers is the same.
+Status CheckOneSide(const char* side, const std::vector<std::vector<Capture>>& repeats) {
+  std::vector<std::string> first;  // by rank
+  for (const auto& ranks : repeats) {
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      PLINTH_ASSIGN_OR_RETURN(const evidence::NumericsIdentity identity,
+                              IdentityOfCapture(ranks[rank], "any", EnvironmentOf(ranks[rank])));
+      PLINTH_ASSIGN_OR_RETURN(std::string digest, identity.Digest());
+      if (rank == first.size()) {
+        first.push_back(std::move(digest));
+      } else if (first[rank] != digest) {
+        return absl::InvalidArgumentError(StrCat(
+            ranks[rank].folder(), ": ran on another platform, or in another precision, than ",
+            repeats[0][rank].folder(), " of [", side, "]; repeats of one run are expected on one side"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What evidence about captures covers: rows and length of what went into the network, and as many steps. More
+// than was run cannot be claimed.
+Status FillSizes(const Capture& capture, Recipe* recipe) {
+  const auto& entries = capture.entries();
+  const auto size = [&](size_t axis) -> int64_t {
+    const bool known = !entries.empty() && axis < entries[0].dims.size();
+    return known ? std::max<int64_t>(entries[0].dims[axis], 1) : 1;
+  };
+  int64_t steps = 1;
+  for (const CaptureEntry& entry : entries) steps = std::max<int64_t>(steps, entry.step + 1);
+  Recipe::Sizes& sizes = recipe->envelope;
+  for (const auto& [name, wanted, ran] :
+       {std::tuple("batch", &sizes.batch, size(0)), std::tuple("context", &sizes.context, size(1)),
+        std::tuple("horizon", &sizes.horizon, steps)}) {
+    if (*wanted == 0) *wanted = ran;
+    if (*wanted <= ran) continue;
+    return absl::InvalidArgumentError(StrCat(recipe->path, ": \"envelope.", name, "\" is ", *wanted, ", but ",
+                                             capture.folder(), " ran ", ran,
+                                             "; what was not captured is not covered"));
+  }
+  return absl::OkStatus();
 }
 
 Status CheckTaskKind(const Recipe& recipe) {
@@ -179,6 +233,8 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
   std::string model;
   PLINTH_RETURN_IF_ERROR(CheckCaptures(s.incumbent, &model, &s.inputs.digest));
   PLINTH_RETURN_IF_ERROR(CheckCaptures(s.candidate, &model, &s.inputs.digest));
+  PLINTH_RETURN_IF_ERROR(CheckOneSide("incumbent", s.incumbent));
+  PLINTH_RETURN_IF_ERROR(CheckOneSide("candidate", s.candidate));
   if (recipe->model.empty()) {
     const Capture& first = s.candidate.at(0).at(0);
     if (model.empty()) {
@@ -188,15 +244,11 @@ StatusOr<Subject> Subject::Open(const Context& context, Recipe* recipe) {
                  "`python -m plinth_capture run --weights FILE`, or Capture(weights=FILE)"));
     }
     s.model_name = first.info().model_name;
-    FillSizes(first, &recipe->envelope);
+    PLINTH_RETURN_IF_ERROR(FillSizes(first, recipe));
     // What was recorded counts, whatever number of repeats the recipe asks for.
     recipe->repeats = static_cast<int64_t>(std::min(s.incumbent.size(), s.candidate.size()));
     s.environment_json = TextOf(first.environment());
-    if (const auto* object = first.environment().object(); object != nullptr) {
-      auto parsed =
-          evidence::ParseEnvironment(s.environment_json, JoinPath(first.folder(), "environment.json"));
-      if (parsed.ok()) s.environment = *std::move(parsed);
-    }
+    s.environment = EnvironmentOf(first);
     PLINTH_ASSIGN_OR_RETURN(s.identity, IdentityOfCapture(first, model, s.environment));
   } else {
     PLINTH_ASSIGN_OR_RETURN(s.session, engine::Session::Load(recipe->model, context));

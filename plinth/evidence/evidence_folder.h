@@ -53,8 +53,9 @@ using FilesOfUnit = std::function<StatusOr<std::vector<EvidenceFile>>(const Unit
 //
 // Earlier failures of the identity that the unit does not lift are written into it, as far as the same key
 // signed them: whatever becomes of the history, the newest unit tells of them, and fails (see standing.h).
+// `also`: further roots to look for such failures in.
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit, const FilesOfUnit& files,
-                                        const SigningKey& key);
+                                        const SigningKey& key, std::span<const std::string> also = {});
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& unit,
                                         std::span<const EvidenceFile> files, const SigningKey& key);
 

@@ -313,7 +313,7 @@ StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& uni
 }
 
 StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& given, const FilesOfUnit& make,
-                                        const SigningKey& key) {
+                                        const SigningKey& key, std::span<const std::string> also) {
   Unit unit = given;
   PLINTH_ASSIGN_OR_RETURN(const std::string identity, unit.identity.Digest());
   PLINTH_ASSIGN_OR_RETURN(const std::string time, CompactTime(unit.finished));
@@ -337,7 +337,11 @@ StatusOr<WrittenEvidence> WriteEvidence(const std::string& root, const Unit& giv
   PLINTH_ASSIGN_OR_RETURN(const std::string later, LaterUnit(root, identity, time));
   TrustedKeys own;
   own.Add(key.public_key(), /*local=*/true);
-  PLINTH_ASSIGN_OR_RETURN(unit.standing, StandingFailures({&root, 1}, identity, &unit, own));
+  std::vector<std::string> roots = {root};
+  for (const std::string& other : also) {
+    if (!SameFile(other, root)) roots.push_back(other);
+  }
+  PLINTH_ASSIGN_OR_RETURN(unit.standing, StandingFailures(roots, identity, &unit, own));
   PLINTH_ASSIGN_OR_RETURN(const std::vector<EvidenceFile> files, make(unit));
   PLINTH_RETURN_IF_ERROR(CheckFiles(files));
   Status status = Preparation(places, unit, key).Run(identity, files);

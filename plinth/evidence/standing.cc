@@ -48,12 +48,13 @@ bool LaterThan(const Past& unit, const StandingFailure& failure) {
 }
 
 Status AddUnit(const std::string& folder, const std::string& identity, const TrustedKeys& keys,
-               std::vector<Past>* past) {
+               std::vector<Past>* past, int64_t* untrusted) {
   Fault fault = Fault::kNone;
   // The place of a newest folder would be held against the history; here only names of the history matter.
   const bool in_history = !SplitHistoryName(BaseName(folder)).first.empty();
   auto opened = OpenEvidence(
       folder, keys, {.identity = identity, .check_place = in_history, .statement_only = true}, &fault);
+  if (fault == Fault::kUntrustedKey && untrusted != nullptr) ++*untrusted;
   if (!opened.ok()) return fault == Fault::kNone ? opened.status() : absl::OkStatus();
   PLINTH_ASSIGN_OR_RETURN(std::string time, CompactTime(opened->unit.finished));
   past->push_back({std::move(time), std::move(opened->unit)});
@@ -61,7 +62,7 @@ Status AddUnit(const std::string& folder, const std::string& identity, const Tru
 }
 
 StatusOr<std::vector<Past>> UnitsOf(std::span<const std::string> roots, const std::string& identity,
-                                    const TrustedKeys& keys) {
+                                    const TrustedKeys& keys, int64_t* untrusted = nullptr) {
   std::vector<Past> past;
   for (const std::string& root : roots) {
     const auto folders = ListUnits(root);
@@ -69,7 +70,8 @@ StatusOr<std::vector<Past>> UnitsOf(std::span<const std::string> roots, const st
     PLINTH_RETURN_IF_ERROR(folders.status());
     for (const auto* list : {&folders->newest, &folders->history}) {
       for (const std::string& folder : *list) {
-        if (folder.ends_with(identity)) PLINTH_RETURN_IF_ERROR(AddUnit(folder, identity, keys, &past));
+        if (folder.ends_with(identity))
+          PLINTH_RETURN_IF_ERROR(AddUnit(folder, identity, keys, &past, untrusted));
       }
     }
   }
@@ -160,6 +162,13 @@ StatusOr<std::vector<StandingFailure>> StandingFailures(std::span<const std::str
     if (!implied) kept.push_back(std::move(f));
   }
   return kept;
+}
+
+StatusOr<int64_t> UntrustedUnits(std::span<const std::string> roots, const std::string& identity,
+                                 const TrustedKeys& keys) {
+  int64_t untrusted = 0;
+  PLINTH_RETURN_IF_ERROR(UnitsOf(roots, identity, keys, &untrusted).status());
+  return untrusted;
 }
 
 StatusOr<bool> RunIsOnRecord(const std::string& root, const std::string& identity, const std::string& run,

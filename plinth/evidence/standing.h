@@ -30,6 +30,11 @@ StatusOr<std::vector<StandingFailure>> StandingFailures(std::span<const std::str
                                                         const std::string& identity, const Unit* now,
                                                         const TrustedKeys& keys);
 
+// How many units of `identity` below the roots no trusted key signed; they count for nothing above. Errors:
+// FileError.
+StatusOr<int64_t> UntrustedUnits(std::span<const std::string> roots, const std::string& identity,
+                                 const TrustedKeys& keys);
+
 // Whether a unit of `identity` below the root, signed by a trusted key, is of that run. Errors: FileError.
 StatusOr<bool> RunIsOnRecord(const std::string& root, const std::string& identity, const std::string& run,
                              const TrustedKeys& keys);

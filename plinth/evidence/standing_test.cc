@@ -142,6 +142,8 @@ TEST_F(StandingTest, OnlyTrustedFailuresCount) {
   ASSERT_TRUE(WriteEvidence(Path("evidence"), Failed("2026-12-01T00:00:00Z"), SampleFiles(), stranger).ok());
   EXPECT_EQ(WriteUnit(Lesser("2026-12-02T00:00:00Z")).verdict, Verdict::kPass);
   EXPECT_EQ(StateName(Ask().state), "proven");
+  const std::string root = Path("evidence");
+  EXPECT_EQ(*UntrustedUnits({&root, 1}, *SampleUnit().identity.Digest(), keys_), 1);
   keys_.Add(stranger.public_key(), /*local=*/false);
   EXPECT_EQ(StateName(Ask().state), "failed");
 }

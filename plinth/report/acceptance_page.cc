@@ -222,7 +222,10 @@ class Page {
 Message MeaningOf(const AcceptanceView& view) {
   switch (view.verdict) {
     case Verdict::kPass:
-      return Message::kConclusionPass;
+      return std::any_of(view.limits.begin(), view.limits.end(),
+                         [](const Phrase& limit) { return limit.message == Message::kLimitNoCases; })
+                 ? Message::kConclusionUnanchored
+                 : Message::kConclusionPass;
     case Verdict::kWarn:
       return Message::kConclusionWarn;
     case Verdict::kFail:

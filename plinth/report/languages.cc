@@ -93,6 +93,11 @@ constexpr std::array<MessageRow, kRows> kTable = {{
     {Message::kConclusionPass, "conclusion_pass",
      "This model computes here what it should. It may serve within the sizes below.",
      "该模型在此处的计算结果正确，可在下列规模范围内投入服务。"},
+    {Message::kConclusionUnanchored, "conclusion_unanchored",
+     "This model computes here what its weights say; whether they are the right ones, nothing outside Plinth "
+     "vouches for. It may serve within the sizes below.",
+     "该模型在此处的计算与其权重一致；权重本身是否正确，没有 Plinth "
+     "以外的依据。可在下列规模范围内投入服务。"},
     {Message::kConclusionWarn, "conclusion_warn",
      "Nothing is proven wrong, but what is marked below needs a person's decision.",
      "没有发现错误，但下列标记项需要人工决定。"},

@@ -83,6 +83,7 @@ enum class Message {
   kVerdictWarn,
   kVerdictFail,
   kConclusionPass,
+  kConclusionUnanchored,
   kConclusionWarn,
   kConclusionFail,
   kAnswerYes,
@@ -215,7 +216,7 @@ const MessageRow& MessageAt(size_t index);
 // The sentence as it stands, with its placeholders {0}, {1}.
 std::string_view Text(Language language, Message message);
 
-// Replaces {0}, {1}, … by the arguments; a placeholder without argument stays as it is.
+// Replaces {0}, {1}, … by the arguments; a number without argument stays as it is.
 std::string Text(Language language, Message message, std::initializer_list<std::string_view> arguments);
 std::string Text(Language language, Message message, const std::vector<std::string>& arguments);
 

@@ -166,11 +166,16 @@ void PairedRuns::MakePairs() {
     coarsest[entry.index] = line;
   }
   line = 0;
+  int64_t missing = 0;
+  std::string first_missing;
   for (const CaptureEntry& entry : first.entries()) {
     line = std::max(line, lines_.LineOf(entry.dtype));
     const std::string key = entry.Key();
     const CaptureEntry* twin = other.Find(key);
-    if (twin == nullptr) continue;
+    if (twin == nullptr) {
+      if (entry.direction == formats::CaptureDirection::kOutput && missing++ == 0) first_missing = entry.name;
+      continue;
+    }
     const double own = lines_.LineOf(entry.dtype), theirs = lines_.LineOf(twin->dtype);
     pairs_.push_back({key, entry.name, entry.op, entry.step, entry.port, entry.direction,
                       own == 0 && theirs == 0 ? 0 : std::max(line, coarsest[twin->index]), ""});
@@ -178,6 +183,12 @@ void PairedRuns::MakePairs() {
     const bool said = declared.contains(twin->dtype);
     if (!said) pairs_.back().undeclared = twin->dtype;
     NoteType(pairs_.back(), entry.dtype, twin->dtype, said);
+  }
+  if (missing > 0) {
+    notes_.push_back(StrCat("the candidate lacks ", missing, missing == 1 ? " output" : " outputs",
+                            " that the reference has, the first of them ",
+                            formats::QuotedShort(first_missing), ": nothing is said about ",
+                            missing == 1 ? "it" : "them"));
   }
   for (auto& by_mode : known_) {
     for (auto& list : by_mode) list.resize(pairs_.size());
@@ -217,6 +228,12 @@ std::optional<Drift> PairedRuns::DistanceOfTensors(const Side& a, const Side& b,
     problem_.Update(laid.status());
     if (!laid.ok()) return std::nullopt;
     *view = *std::move(laid);
+    if (view->size() == 0 && side->capture->Tensor(*entry)->bytes > 0) {
+      problem_.Update(absl::InvalidArgumentError(
+          StrCat("the map leaves no element of ", formats::QuotedShort(pair.name),
+                 ": nothing of it would be compared; cut it smaller, or leave it out")));
+      return std::nullopt;
+    }
   }
   Drift drift;
   if (views[0].size() != views[1].size() || !formats::SameOrder(views[0].dims, views[1].dims)) {

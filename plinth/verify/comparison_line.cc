@@ -112,8 +112,8 @@ void JudgeStructure(const Difference& d, LineVerdict* v) {
     v->broken.push_back(StrCat(d.b.canary, " elements still hold the fill pattern: nothing wrote them"));
   }
   // A few subnormals come and go with rounding; a tenth of their number does not.
-  if (d.a.subnormal >= 16 && d.b.subnormal * 10 < d.a.subnormal) {
-    v->broken.push_back(StrCat("subnormals dropped from ", d.a.subnormal, " to ", d.b.subnormal));
+  if (d.a.subnormal >= 16 && d.subnormals_kept() * 10 < d.a.subnormal) {
+    v->broken.push_back(StrCat("subnormals dropped from ", d.a.subnormal, " to ", d.subnormals_kept()));
   }
 }
 

@@ -131,9 +131,9 @@ class Diagnoser {
     explained_ = true;
   }
   void Subnormals() {
-    if (d_.a.subnormal < 16 || d_.b.subnormal * 10 >= d_.a.subnormal) return;
+    if (d_.a.subnormal < 16 || d_.subnormals_kept() * 10 >= d_.a.subnormal) return;
     Add("subnormals", StrCat("subnormals are flushed to zero: ", d_.a.subnormal, " in the reference, ",
-                             d_.b.subnormal, " in the candidate"));
+                             d_.subnormals_kept(), " in the candidate"));
   }
   void Scale() {
     if (d_.a.l2 == 0 || d_.b.l2 == 0 || d_.finite_both < 2) return;

@@ -1,6 +1,7 @@
 // Compares two tensors in one pass: every statistic of the acceptance, summed in double.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -60,6 +61,12 @@ struct Difference {
   Element unit_element = Element::kF32;  // the coarser of both: its unit and its steps count
   std::string sha256_a, sha256_b;        // of the tensors' bytes, where asked for
 
+  // How many of a's subnormals b has not lost. A type of another range may hold them as normal numbers: then
+  // only what became zero is lost.
+  int64_t subnormals_kept() const {
+    if (element_a == element_b) return b.subnormal;
+    return a.subnormal - std::clamp<int64_t>(b.zero - a.zero, 0, a.subnormal);
+  }
   int64_t nan_both() const { return (a.nan + b.nan - nan_mismatch) / 2; }  // elements that agree in being NaN
 };
 

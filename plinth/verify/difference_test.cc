@@ -294,6 +294,18 @@ constexpr Element kAll[] = {Element::kF64,        Element::kF32,    Element::kF1
                             Element::kU64,        Element::kF8E4M3, Element::kF8E5M2, Element::kF8E4M3Fnuz,
                             Element::kF8E5M2Fnuz, Element::kF8E8M0};
 
+TEST(Difference, SubnormalsOfATypeOfAnotherRangeAreLostOnlyToZero) {
+  Difference d;
+  d.a.subnormal = 2046, d.b.subnormal = 3;
+  EXPECT_EQ(d.subnormals_kept(), 3);
+  d.element_a = Element::kF16, d.element_b = Element::kF64;
+  EXPECT_EQ(d.subnormals_kept(), 2046);
+  d.a.zero = 2, d.b.zero = 2048;
+  EXPECT_EQ(d.subnormals_kept(), 0);
+  d.b.zero = 0;
+  EXPECT_EQ(d.subnormals_kept(), 2046);
+}
+
 TEST(Difference, AgreesWithThePlainReferenceOnNormalData) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;

@@ -92,7 +92,7 @@ Problem FindStructureProblem(const RuleSet& rules, const TensorEvidence& e, bool
   }
   if (e.incumbent != nullptr) {
     const Difference& d = *e.incumbent;
-    if (Problem problem = StructureProblem(rules, d, true, d.a.subnormal, d.b.subnormal);
+    if (Problem problem = StructureProblem(rules, d, true, d.a.subnormal, d.subnormals_kept());
         !problem.text.empty())
       return problem;
   }

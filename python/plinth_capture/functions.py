@@ -596,6 +596,8 @@ def describe(name: str, args: tuple, kwargs: dict) -> Optional[Call]:
     """The operator that a call is; None for one that computes nothing."""
     if name in SILENT:
         return None
+    if any(t.is_complex() for _, t in tensors_in((args, kwargs))):
+        return _other(args, kwargs, "complex." + name)  # what is known of the name is known of real numbers
     call = HANDLERS.get(name, _other)(args, kwargs, name)
     if call is None or call.op == name and name not in HANDLERS or call.op in ("sort", "top_k", "max", "min"):
         return call

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -65,6 +66,18 @@ class CaptureTest(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def printed(self, program, *arguments):
+        """Runs a command with --json; returns its exit code and the lines it printed. Nothing else may be said."""
+        done = subprocess.run(
+            [program, *arguments, "--json"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout.splitlines()
 
     def captured(self, model, *inputs, name="cap", **options):
         """Runs a model without gradients inside a capture and reads it."""

@@ -96,10 +96,11 @@ class Acceptance(CaptureTest):
                 model_digest="7" * 64,
             )
 
-    def accept(self, candidate, truth=False):
+    def accept(self, candidate, truth=False, incumbents=("cuda",)):
         """Returns (exit code, answer about operators, answer about layers, place of the first drift)."""
         with open(self.path("r.toml"), "w") as file:
-            file.write('[incumbent]\ncaptures = ["cuda"]\n[candidate]\ncaptures = ["%s"]\n' % candidate)
+            file.write("[incumbent]\ncaptures = %s\n" % json.dumps(incumbents))
+            file.write('[candidate]\ncaptures = ["%s"]\n' % candidate)
             file.write('[truth]\ncapture = "double/repeat-0"\n' if truth else "")
         done = subprocess.run(
             [PROGRAM, "accept", "--config", "r.toml", "--evidence", "ev", "--json"],
@@ -129,7 +130,31 @@ class Acceptance(CaptureTest):
             self.assertEqual((code, operators, layers), (1, "no", "no"), err)
             self.assertIn("layers.2.norm2", json.dumps(drift))
 
+    def test_a_wrong_run_among_the_incumbents_excuses_nothing(self):
+        wrong = other_platform()
+        wrong.layers[2].norm2.eps = 1e-2
+        self.take(net(), "cuda")
+        self.take(wrong, "wrong")
+        self.take(wrong, "again", flips=True)
+        code, _, layers, _, err = self.accept("wrong", incumbents=("cuda", "again"))
+        self.assertEqual((code, layers), (1, "no"), err)
+
+    def test_runs_of_two_platforms_are_no_repeats(self):
+        self.take(net(), "cuda")
+        self.take(net(), "again", flips=True)
+        self.take(net(), "third", flips=True)
+        path = self.path("again/repeat-0/capture.json")
+        with open(path) as file:
+            capture = json.load(file)
+        capture["precision"]["matmul"] = "tf32"
+        with open(path, "w") as file:
+            json.dump(capture, file)
+        code, _, _, _, err = self.accept("third", incumbents=("cuda", "again"))
+        self.assertEqual(code, 2)
+        self.assertIn("ran on another platform, or in another precision", err)
+
     def test_the_same_bits_beside_a_truth(self):
         self.take(net(), "cuda")
+        self.take(net(), "again")
         self.take(net().double(), "double")
-        self.assertEqual(self.accept("cuda", truth=True)[:4], (0, "yes", "yes", None))
+        self.assertEqual(self.accept("again", truth=True)[:4], (0, "yes", "yes", None))

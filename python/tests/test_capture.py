@@ -342,6 +342,16 @@ class Kinds(CaptureTest):
         self.assertIn("sparse", notes)
         self.assertIn("meta", notes)
 
+    def test_functions_of_complex_numbers_keep_apart_from_those_of_real_ones(self):
+        class Spectrum(nn.Module):
+            def forward(self, x):
+                return torch.fft.rfft(x).abs() + x[:3].abs()
+
+        cap = self.captured(Spectrum(), torch.tensor([1.0, -2.0, 3.0, 5.0]), full=True, level="operator")
+        ops = [e.op for e in cap.entries if e.direction == "output"]
+        self.assertEqual(ops.count("complex.abs"), 1)
+        self.assertEqual(ops.count("abs"), 1)
+
     def test_empty_and_scalar_tensors(self):
         class Give(nn.Module):
             def forward(self, x):

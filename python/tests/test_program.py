@@ -22,15 +22,8 @@ def bad(report):
 class Program(CaptureTest):
     def plinth(self, *arguments):
         """Returns (exit code, what was printed with --json)."""
-        done = subprocess.run(
-            [PROGRAM, *arguments, "--json"],
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            universal_newlines=True,
-        )
-        self.assertEqual(done.stderr, "")
-        return done.returncode, pc.load_report(done.stdout.splitlines())
+        code, lines = self.printed(PROGRAM, *arguments)
+        return code, pc.load_report(lines)
 
     def test_operators_are_recomputed_and_found_right(self):
         # In bf16 torch 1.13 sums batched products and layer norms in bf16, which replay finds; those are left out.

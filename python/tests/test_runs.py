@@ -59,15 +59,8 @@ def with_program(test):
 class Runs(CaptureTest):
     def plinth(self, *arguments):
         """Returns (exit code, JSON objects, a list where there are several lines)."""
-        done = subprocess.run(
-            [PROGRAM, *arguments, "--json"],
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            universal_newlines=True,
-        )
-        self.assertEqual(done.stderr, "")
-        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+        code, lines = self.printed(PROGRAM, *arguments)
+        return code, [json.loads(line) for line in lines]
 
 
 @unittest.skipUnless(torch.distributed.is_available(), "this torch has no torch.distributed")

@@ -121,6 +121,11 @@ TEST_F(AcceptTest, AWeakerRecipeDoesNotWashAFailureClean) {
   EXPECT_EQ(state(), "failed");
   const RunResult history = Run({"accept", "history", "--evidence", "ev"}, options_);
   EXPECT_THAT(history.out, HasSubstr("stands: "));
+  // Nor does another folder: an acceptance looks where the gate does.
+  fs::copy(Path("ev"), Path("bare/evidence"), fs::copy_options::recursive);
+  const json elsewhere = Accept({"--model", "bare", "--config", "r.toml", "--evidence", "other"}, 1);
+  EXPECT_EQ(elsewhere["standing"].size(), 1u);
+  fs::remove_all(Path("bare/evidence"));
   // Whoever takes all of the evidence away begins anew; docs/evidence.md says so.
   fs::remove_all(Path("ev"));
   EXPECT_EQ(Accept({"--model", "bare", "--config", "r.toml", "--evidence", "ev"}, 0)["verdict"], "pass");
@@ -227,6 +232,17 @@ TEST_F(AcceptTest, HoldsCapturesOfTwoPlatformsTogether) {
   EXPECT_EQ(sound["verdict"], "warn");
   // What follows a layer whose output was replaced is the first thing that is wrong.
   Capture("bad", "d.csv", {"--replace", StrCat("encoder.block.1=", Path("x"))});
+  Write("large.toml", StrCat(Read("sound.toml"), "[envelope]\nbatch = 1000000\n"));
+  const RunResult large = Run({"accept", "--config", "large.toml", "--evidence", "ev"}, options_);
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("what was not captured is not covered"));
+  Write("truth.toml", StrCat(Read("sound.toml"), "[truth]\ncapture = 'cuda'\n"));
+  const RunResult coarse = Run({"accept", "--config", "truth.toml", "--evidence", "ev"}, options_);
+  EXPECT_EQ(coarse.exit_code, 2);
+  EXPECT_THAT(coarse.err, HasSubstr("which holds no tensor in double"));
+  const RunResult many = Run({"accept", "--config", "sound.toml", "--repeats", "59"}, options_);
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_THAT(many.err, HasSubstr("--repeats: the repeats of captures are those"));
   Write("bad.toml", "[incumbent]\ncaptures = ['cuda']\n[candidate]\ncaptures = ['bad']\n");
   const json bad = Accept({"--config", "bad.toml", "--evidence", "ev"}, 1);
   EXPECT_EQ(bad["verdict"], "fail");

@@ -252,7 +252,7 @@ TEST_F(CovariatesTest, ColumnsThatDoNotFit) {
   ExpectError({"forecast", "-m", model_, "-d", "-", "--future", "x", "--future-data", "-"}, 2,
               "--data - and --future-data - both want standard input");
   Refuse({"--future", "x", "--future-data", "f.csv", "--out", "f.csv"},
-         "--out f.csv is the file f.csv that the forecast is made from; name another one");
+         "--out f.csv is the file f.csv that the result is made from; name another one");
   EXPECT_EQ(Read("f.csv"), Ahead());
 }
 

@@ -34,11 +34,10 @@ TEST_F(OutputsTest, FilesByTheirEnding) {
 
 TEST_F(OutputsTest, NeverReplacesWhatItIsMadeFrom) {
   const std::string before = Read("d.csv");
-  ExpectError(To("d.csv"), 2,
-              "--out d.csv is the file d.csv that the forecast is made from; name another one");
+  ExpectError(To("d.csv"), 2, "--out d.csv is the file d.csv that the result is made from; name another one");
   std::filesystem::create_symlink("d.csv", Path("link.csv"));
   ExpectError(To("link.csv"), 2,
-              "--out link.csv is the file d.csv that the forecast is made from; name another one");
+              "--out link.csv is the file d.csv that the result is made from; name another one");
   EXPECT_EQ(Read("d.csv"), before);
 }
 

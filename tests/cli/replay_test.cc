@@ -35,7 +35,7 @@ class Replay : public CliTest {
 TEST_F(Replay, ACleanCapturePasses) {
   const RunResult run = Run({"replay", f64_});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("99 passed, 0 failed\n"));
+  EXPECT_THAT(run.out, HasSubstr("171 passed, 0 failed\n"));
   EXPECT_EQ(run.err, "");
 }
 

@@ -72,7 +72,7 @@ TEST_F(UsageTest, UnknownCommandsListTheKnownOnes) {
             {}, "plinth: error: a command is missing; there are forecast, "},
         {{"nosuch"},
          "plinth: error: unknown command \"nosuch\"; there are "
-         "forecast, backtest, capture, "},
+         "forecast, backtest, detect, relate, capture, "},
         {{"--nosuch"}, "plinth: error: unknown option --nosuch; see plinth "}}) {
     const RunResult run = Run(arguments);
     EXPECT_EQ(run.exit_code, 2);

@@ -9,6 +9,7 @@
 
 #include "plinth/verify/replay/broadcast.h"
 #include "plinth/verify/replay/factories.h"
+#include "plinth/verify/replay/reduced.h"
 #include "plinth/verify/replay/window.h"
 
 namespace plinth::verify::replay {
@@ -175,43 +176,6 @@ ReferenceOr MakeGather(const OpUse& use, size_t port) {
   });
 }
 
-// Output element o gathers the elements of x whose other coordinates are its own.
-struct Reduced {
-  struct Axis {
-    int64_t length, stride;
-  };
-  std::vector<Axis> kept, gone;
-  std::vector<int64_t> dims;
-  int64_t terms = 1;
-
-  static int64_t Offset(int64_t i, const std::vector<Axis>& axes) {
-    int64_t at = 0;
-    for (size_t a = axes.size(); a-- > 0;) {
-      at += i % axes[a].length * axes[a].stride;
-      i /= axes[a].length;
-    }
-    return at;
-  }
-};
-
-StatusOr<Reduced> ReducedBy(const OpUse& use, const Values& x) {
-  PLINTH_ASSIGN_OR_RETURN(const auto axes, use.Ints("dim", {}));
-  PLINTH_ASSIGN_OR_RETURN(const bool keep, use.Flag("keepdim", false));
-  std::vector<bool> gone(x.rank(), axes.empty());
-  for (const int64_t a : axes) {
-    PLINTH_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(a, x.rank()));
-    if (x.rank() > 0) gone[static_cast<size_t>(axis)] = true;
-  }
-  Reduced r;
-  for (size_t d = 0; d < x.rank(); ++d) {
-    const Reduced::Axis axis{x.dims()[d], ProductOf(x.dims(), d + 1, x.rank())};
-    (gone[d] ? r.gone : r.kept).push_back(axis);
-    if (gone[d]) r.terms *= axis.length;
-    if (!gone[d] || keep) r.dims.push_back(gone[d] ? 1 : axis.length);
-  }
-  return r;
-}
-
 // max, min (values, then where they stand) and amax, amin.
 ReferenceOr MakeLargest(const OpUse& use, size_t port) {
   PLINTH_RETURN_IF_ERROR(use.Need(0, "x"));
@@ -221,10 +185,9 @@ ReferenceOr MakeLargest(const OpUse& use, size_t port) {
   if (r.terms == 0) return absl::InvalidArgumentError("x is empty along what is reduced");
   const bool largest = use.op == "max" || use.op == "amax";
   const auto best = [&x, r, largest](int64_t o) {
-    const int64_t base = Reduced::Offset(o, r.kept);
-    long double found = Load(x, base + Reduced::Offset(0, r.gone));
+    long double found = Load(x, r.At(o, 0));
     for (int64_t t = 1; t < r.terms && !std::isnan(found); ++t) {
-      const long double y = Load(x, base + Reduced::Offset(t, r.gone));
+      const long double y = Load(x, r.At(o, t));
       if (std::isnan(y) || (largest ? y > found : y < found)) found = y;
     }
     return found;
@@ -239,7 +202,7 @@ ReferenceOr MakeLargest(const OpUse& use, size_t port) {
     if (at < 0 || at >= r.terms) {
       return sink.Verdict(o, StrCat("index ", at, " is outside [0, ", r.terms, ")"));
     }
-    const long double is = Load(x, Reduced::Offset(o, r.kept) + Reduced::Offset(at, r.gone)), want = best(o);
+    const long double is = Load(x, r.At(o, at)), want = best(o);
     const bool right = is == want || (std::isnan(is) && std::isnan(want));
     sink.Verdict(o, right ? "" : StrCat("index ", at, " is not where the value stands"));
   });

@@ -93,9 +93,12 @@ class Unary final : public ElementReference {
     const double x = (*x_)[i];
     const Real y = function_ != nullptr ? function_->value(x) : ByNumbers(x);
     const double slack = function_ != nullptr ? function_->slack(x, static_cast<double>(y))
+                         : kind_ == 'e'       ? OfElu(x)
                                               : OfResult(x, static_cast<double>(y));
     sink.Put(i, y, slack, slack);
   }
+  // exp(x) - 1 as its definition has it is rounded where it is of the size of exp(x), and cancels near zero.
+  double OfElu(double x) const { return x > 0 ? 0 : 4 * std::abs(alpha_) * std::exp(x); }
   Real ByNumbers(Real x) const {
     switch (kind_) {
       case 'l':

@@ -189,6 +189,27 @@ TEST(ReplayGelu, TheApproximationIsNamed) {
   }
 }
 
+UseFixture Elu(float alpha, bool cancels) {
+  const auto x = Normals(4096, 1, "f32", 3);
+  std::vector<double> y;
+  for (const double v : x) {
+    const auto t = static_cast<float>(v);
+    y.push_back(t > 0 ? t : alpha * (cancels ? std::exp(t) - 1.0F : std::expm1(t)));
+  }
+  UseFixture f("elu");
+  f.In("f32", {4096}, x).Out("f32", {4096}, y);
+  return f;
+}
+
+// Both ways to compute it are right; another alpha is not, however near.
+TEST(ReplayElu, MayCancelAsItsDefinitionDoes) {
+  EXPECT_TRUE(Elu(1, false).JudgeIt().holds()) << Elu(1, false).JudgeIt().problem;
+  EXPECT_TRUE(Elu(1, true).JudgeIt().holds()) << Elu(1, true).JudgeIt().problem;
+  EXPECT_FALSE(Elu(1.00001F, true).JudgeIt().holds());
+  UseFixture other = Elu(1.00001F, true);
+  EXPECT_TRUE(other.Set("alpha", static_cast<double>(1.00001F)).JudgeIt().holds());
+}
+
 struct Heads {
   std::string type = "f32";
   bool causal = true;

@@ -1,4 +1,5 @@
 // sum, mean, cumsum and average pooling.
+#include "plinth/verify/replay/reduced.h"
 #include "plinth/verify/replay/row_reference.h"
 #include "plinth/verify/replay/window.h"
 
@@ -24,68 +25,43 @@ struct Running {
 class Reduction final : public Reference {
  public:
   static ReferenceOr Make(const OpUse& use, size_t port, const Arithmetic& arithmetic);
-  int64_t pieces() const override { return (outputs_ + PerPiece() - 1) / PerPiece(); }
-  double piece_flops() const override { return 6.0 * static_cast<double>(PerPiece() * terms_); }
+  int64_t pieces() const override { return (over_.outputs + PerPiece() - 1) / PerPiece(); }
+  double piece_flops() const override { return 6.0 * static_cast<double>(PerPiece() * over_.terms); }
   void Compute(int64_t piece, TruthSink& sink) const override {
-    const int64_t end = std::min(outputs_, (piece + 1) * PerPiece());
+    const int64_t end = std::min(over_.outputs, (piece + 1) * PerPiece());
     for (int64_t o = piece * PerPiece(); o < end; ++o) {
       Running s;
-      const int64_t base = OffsetOf(o, kept_);
-      for (int64_t t = 0; t < terms_; ++t) s.Add((*x_)[base + OffsetOf(t, reduced_)]);
-      const double n = mean_ ? static_cast<double>(terms_) : 1;
+      const int64_t base = Reduced::Offset(o, over_.kept);
+      for (int64_t t = 0; t < over_.terms; ++t) s.Add((*x_)[base + Reduced::Offset(t, over_.gone)]);
+      const double n = mean_ ? static_cast<double>(over_.terms) : 1;
       const double own = mean_ ? std::abs(static_cast<double>(s.sum)) / n : 0;
       sink.Put(o, s.sum / static_cast<long double>(n), s.slack() / n + own, s.spread() / n + own);
     }
   }
 
  private:
-  struct Axis {
-    int64_t length, stride;
-  };
-  int64_t PerPiece() const { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, terms_)); }
-  static int64_t OffsetOf(int64_t i, const std::vector<Axis>& axes) {
-    int64_t at = 0;
-    for (size_t a = axes.size(); a-- > 0;) {
-      at += i % axes[a].length * axes[a].stride;
-      i /= axes[a].length;
-    }
-    return at;
-  }
+  int64_t PerPiece() const { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, over_.terms)); }
 
   const Values* x_ = nullptr;
-  std::vector<Axis> kept_, reduced_;
-  int64_t outputs_ = 1, terms_ = 1;
+  Reduced over_;
   bool mean_ = false;
 };
 
 ReferenceOr Reduction::Make(const OpUse& use, size_t port, const Arithmetic&) {
   PLINTH_RETURN_IF_ERROR(use.Need(0, "x"));
   const Values& x = use.in(0);
-  PLINTH_ASSIGN_OR_RETURN(const auto axes, use.Ints("dim", {}));
-  PLINTH_ASSIGN_OR_RETURN(const bool keep, use.Flag("keepdim", false));
-  std::vector<bool> reduced(x.rank(), axes.empty());
-  for (const int64_t a : axes) {
-    PLINTH_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(a, x.rank()));
-    if (x.rank() > 0) reduced[static_cast<size_t>(axis)] = true;
-  }
   auto r = std::make_unique<Reduction>();
-  std::vector<int64_t> dims;
-  for (size_t d = 0; d < x.rank(); ++d) {
-    const Axis axis{x.dims()[d], ProductOf(x.dims(), d + 1, x.rank())};
-    (reduced[d] ? r->reduced_ : r->kept_).push_back(axis);
-    (reduced[d] ? r->terms_ : r->outputs_) *= axis.length;
-    if (!reduced[d] || keep) dims.push_back(reduced[d] ? 1 : axis.length);
-  }
-  if (!use.Has("dim") && dims != use.out(port).dims()) {
+  PLINTH_ASSIGN_OR_RETURN(r->over_, ReducedBy(use, x));
+  if (!use.Has("dim") && r->over_.dims != use.out(port).dims()) {
     return absl::FailedPreconditionError("over which axes it goes (attribute \"dim\") was not recorded");
   }
-  PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), dims));
+  PLINTH_RETURN_IF_ERROR(ExpectDims("output", use.out(port).dims(), r->over_.dims));
   r->x_ = &x;
   r->mean_ = use.op == "mean";
   const bool floating = use.out(port).format().floating;
   r->line = {.kind = ops::ToleranceClass::kReduction,
              .exact = !floating,
-             .depth = r->terms_,
+             .depth = r->over_.terms,
              .watch_shrink = floating};
   return r;
 }

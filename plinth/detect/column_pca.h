@@ -1,0 +1,24 @@
+// Scores rows by the levels of all columns: whether they are where they were, and still go together.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plinth/detect/column.h"
+
+namespace plinth::detect {
+
+struct PcaScores {
+  std::vector<double> score;              // [rows]; NaN where a quarter of the columns or more are gaps, and
+                                          // before row `level` - 1
+  std::vector<std::vector<float>> parts;  // [columns][rows]: contributions
+};
+
+// Hotelling's T2 and SPE (subspace.h) of the columns' levels, each the mean of its last `level` rows in the
+// spread that this mean has in rows [0, learn), which say what is normal. Single rows belong to other scores;
+// the mean lets through what stays. The score is the root of the distance. With one column it asks how
+// unusual its level is.
+PcaScores ColumnPcaScore(std::span<const Column> columns, int64_t learn, int64_t level);
+
+}  // namespace plinth::detect

@@ -1,0 +1,16 @@
+// Runs the scores of a detection one after another and joins them.
+#pragma once
+
+#include "plinth/base/interrupt.h"
+#include "plinth/detect/detect.h"
+
+namespace plinth::detect {
+
+// Rows of the longest column.
+int64_t RowsOf(const Series& series);
+
+// Detect for a series and options that were checked.
+StatusOr<Detection> RunScores(engine::Session& session, const Series& series, const Options& options,
+                              StopCheck cancelled);
+
+}  // namespace plinth::detect
