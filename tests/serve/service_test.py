@@ -67,6 +67,25 @@ class Forecasts(unittest.TestCase):
         single = self.server.ask("POST", "/v1/forecast", {"series": {"y": wave(40)}, "horizon": 400})[2]
         self.assertEqual(got["items"][7]["mean"], single["items"][0]["mean"])
 
+    def test_rolling_series_go_on_from_what_was_sent(self):
+        y = wave(150)
+        others = wave(90, 3)
+
+        def ask(session, item, rows, start):
+            status, _, got = self.server.ask("POST", "/v1/forecast", {
+                "session": session, "freq": "1h", "horizon": 12,
+                "series": {"y": rows, "items": [item], "start": f"2026-01-{1 + start // 24:02d}T{start % 24:02d}:00:00Z"}})
+            self.assertEqual(status, 200, got)
+            return got["items"]
+
+        whole = ask("whole", "pump", y, 0)
+        ask("line-1", "pump", y[:100], 0)
+        self.assertEqual(ask("line-1", "fan", others, 0), ask("whole-2", "fan", others, 0))
+        self.assertNotEqual(ask("line-2", "pump", y[100:], 100), whole)
+        ask("line-1", "pump", y[100:130], 100)
+        self.assertEqual(ask("line-1", "pump", y[130:], 130), whole)
+        self.assertEqual(ask("line-1", "pump", y[130:], 130), whole)  # sent again
+
     def test_every_answer_can_be_traced(self):
         parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         _, fields, _ = self.server.ask("GET", "/v2/health/live", headers={"x-request-id": "job-7",

@@ -97,8 +97,8 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   PLINTH_ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(request.body));
   const JsonField root = body.root();
   PLINTH_RETURN_IF_ERROR(
-      root.CheckKeys({"model", "series", "freq", "horizon", "context", "quantiles", "level", "seed", "joint",
-                      "cross_learning", "priority", "timeout_seconds"}));
+      root.CheckKeys({"model", "series", "freq", "horizon", "context", "quantiles", "level", "seed",
+                      "session", "joint", "cross_learning", "priority", "timeout_seconds"}));
   auto job = std::make_shared<Job>();
   std::string_view name, frequency;
   if (const auto field = root.Find("model")) {
