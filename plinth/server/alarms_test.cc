@@ -144,7 +144,7 @@ TEST_F(AlarmsTest, OutlastARestart) {
 
 TEST_F(AlarmsTest, MovesAsideWhatItCannotRead) {
   const std::string folder = Folder(), path = JoinPath(folder, "alarms.json");
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("{"), std::string("[]"), std::string(R"({"format":"other"})"),
         std::string(R"({"format":"plinth-alarms-1","next_id":1,"alarms":[{"id":-1}]})"),
         std::string(R"({"format":"plinth-alarms-1","next_id":5,"alarms":3})")}) {

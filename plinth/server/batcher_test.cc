@@ -133,7 +133,7 @@ TEST_F(BatcherTest, HigherPriorityGoesFirst) {
   high->priority = 5;
   auto later = Submit(batcher, std::move(low), &order, 1);
   auto sooner = Submit(batcher, std::move(high), &order, 2);
-  busy.get(), later.get(), sooner.get();
+  for (auto* one : {&busy, &later, &sooner}) ASSERT_TRUE(one->get().ok());
   EXPECT_THAT(order, testing::ElementsAre(0, 2, 1));
 }
 

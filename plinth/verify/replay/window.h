@@ -68,22 +68,17 @@ class Window {
   // The elements of x, by offset, under the window of output element o.
   template <typename Visit>
   void Each(int64_t o, Visit visit) const {
-    const size_t axes = in_.size();
-    int64_t place[2] = {0, 0}, rest = o;
-    for (size_t d = axes; d-- > 0;) place[d] = rest % out_[d], rest /= out_[d];
-    const auto row = [&](int64_t base, size_t d, auto&& self) -> void {
-      const auto [begin, end, step] = Range(d, place[d]);
-      for (int64_t at = begin; at < end; at += step) {
-        if (at < 0 || at >= in_[d]) continue;
-        const int64_t here = base * in_[d] + at;
-        if (d + 1 == axes) {
-          visit(here);
-        } else {
-          self(here, d + 1, self);
-        }
+    const size_t last = in_.size() - 1;
+    const Span columns = Range(last, o % out_[last]);
+    Span rows{0, 1, 1};
+    int64_t height = 1, rest = o / out_[last];
+    if (last == 1) rows = Range(0, rest % out_[0]), height = in_[0], rest /= out_[0];
+    for (int64_t r = rows.begin; r < rows.end; r += rows.step) {
+      if (r < 0 || r >= height) continue;
+      for (int64_t c = columns.begin; c < columns.end; c += columns.step) {
+        if (c >= 0 && c < in_[last]) visit((rest * height + r) * in_[last] + c);
       }
-    };
-    row(rest, 0, row);
+    }
   }
 
   // How many places a window has, those in the padding among them; of average pooling, which counts the
