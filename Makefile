@@ -32,6 +32,13 @@ test: setup
 smoke: build
 	@ctest --preset smoke -j $(JOBS)
 
+## make package     build the Debian package (build/package/plinth_VERSION_ARCH.deb)
+.PHONY: package
+package: build/release/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target plinth_manual
+	@cpack --config build/release/CPackConfig.cmake -B build/package
+	@rm -rf build/package/_CPack_Packages
+
 ## make check       build with every assertion and run the smoke and ci tiers on it
 ## make debug       build without optimisation and run the smoke tier
 ## make asan        AddressSanitizer and UndefinedBehaviorSanitizer: build, run the smoke tier

@@ -12,6 +12,7 @@
 
 #include "CLI/CLI.hpp"
 #include "apps/installation.h"
+#include "apps/plinth-serve/prove.h"
 #include "plinth/base/context.h"
 #include "plinth/base/files.h"
 #include "plinth/base/version.h"
@@ -35,7 +36,7 @@ struct Options {
   std::string config;
   std::map<std::string, std::string> flags;
   std::vector<std::string> models;
-  bool show_config = false, settings_table = false;
+  bool show_config = false, settings_table = false, check = false, prove = false;
   std::string new_key, scopes = "infer";
 };
 
@@ -153,6 +154,11 @@ StatusOr<int> Serve(const Options& o) {
     return 0;
   }
   PLINTH_RETURN_IF_ERROR(RaiseFileLimit(settings.connections));
+  PLINTH_ASSIGN_OR_RETURN(const Isa isa, IsaFromEnvironment());
+  if (o.check || o.prove) {
+    Threads threads(static_cast<int>(settings.threads));
+    return ProveModels(settings, {&threads, isa}, o.prove);
+  }
   // Blocked before the first thread is made, so that no thread but this one sees them.
   sigset_t signals;
   sigemptyset(&signals);
@@ -163,7 +169,6 @@ StatusOr<int> Serve(const Options& o) {
   Threads threads(static_cast<int>(settings.threads));
   Service::Parts parts;
   parts.settings = settings;
-  PLINTH_ASSIGN_OR_RETURN(const Isa isa, IsaFromEnvironment());
   parts.context = {&threads, isa};
   parts.key_folder = evidence::KeyFolder().value_or("");
   PLINTH_ASSIGN_OR_RETURN(const std::unique_ptr<Service> service, Service::Make(std::move(parts)));
@@ -215,6 +220,9 @@ int Main(int argc, char** argv) {
   cli.add_option("-m,--model", o.models, "a model folder to serve beside those of the file");
   cli.add_flag("--show-config", o.show_config,
                "print the effective settings and where they come from; serve nothing");
+  cli.add_flag("--check", o.check,
+               "say whether the settings are right and each model is proven here; serve nothing");
+  cli.add_flag("--prove", o.prove, "prove each model that lacks evidence, by plinth accept; serve nothing");
   cli.add_option("--new-key", o.new_key, "add an API key of this name to access.keys and print it, once");
   cli.add_option("--scopes", o.scopes, "of the new key: read, infer, admin")->capture_default_str();
   cli.add_flag("--settings", o.settings_table, "print what can be set, as a table");

@@ -32,7 +32,7 @@ void AddServe(Program& program) {
   // Its options are that program's, --help too.
   command->set_help_flag();
   command->prefix_command();
-  program.Run(command, [command] { return Become("plinth-serve", "plinth-server", command->remaining()); });
+  program.Run(command, [command] { return Become("plinth-serve", "plinth", command->remaining()); });
 }
 
 }  // namespace plinth::app

@@ -141,6 +141,7 @@ std::string_view StateName(State state) {
 GateResult Check(const GateRequest& request, const TrustedKeys& keys) {
   GateResult result;
   result.command = StrCat("plinth accept --model ", ShellWord(request.model));
+  if (!request.evidence.empty()) StrAppend(&result.command, " --evidence ", ShellWord(request.evidence));
   const auto identity = request.identity.Digest();
   if (!identity.ok()) {
     result.sentence = std::string(identity.status().message());

@@ -19,6 +19,7 @@ struct GateRequest {
   Envelope sizes;                    // what will be asked for; 0: not asked
   std::string model_name;            // tells evidence of other states of the same model
   std::string model;                 // its folder, as it goes into the command
+  std::string evidence;              // where the command shall leave evidence; empty: beside the model
   std::vector<std::string> folders;  // evidence roots, in the order of search
 };
 

@@ -34,6 +34,12 @@ TEST_F(GateTest, NothingThere) {
   Expect(State::kUnproven, "no acceptance has left evidence for this model, device and precision");
 }
 
+TEST_F(GateTest, CommandSaysWhereEvidenceShallGo) {
+  request_.evidence = "/var/lib/my evidence";
+  Expect(State::kUnproven, "no acceptance has left evidence for this model, device and precision",
+         "plinth accept --model '/models/my model' --evidence '/var/lib/my evidence'");
+}
+
 TEST_F(GateTest, Proven) {
   const WrittenEvidence written = WriteUnit();
   Expect(State::kProven, "the evidence of 2026-11-30T18:30:00.125Z covers it, self-attested");

@@ -53,6 +53,7 @@ Status ModelHost::Gate(ServedModel* model) const {
   request.identity = model->identity;
   request.model_name = model->session->folder().name();
   request.model = model->session->folder().path();
+  request.evidence = options_.evidence_folder;
   request.folders = evidence::SearchFolders(options_.evidence_folder, model->session->folder().path());
   const auto keys = evidence::TrustedKeys::Load(options_.key_folder, options_.evidence_keys);
   PLINTH_RETURN_IF_ERROR(keys.status());
