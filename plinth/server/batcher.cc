@@ -24,14 +24,24 @@ size_t TargetsIn(std::span<const engine::Group> groups) {
   return count;
 }
 
+void BlockSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
 }  // namespace
 
 Batcher::Batcher(BatchOptions options, const Clock& clock)
-    : clock_(clock), options_(options), thread_([this] {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    : clock_(clock),
+      options_(options),
+      thread_([this] {
+        BlockSignals();
         Loop();
+      }),
+      watch_([this] {
+        BlockSignals();
+        Watch();
       }) {}
 
 Batcher::~Batcher() {
@@ -40,10 +50,13 @@ Batcher::~Batcher() {
     stopping_ = true;
   }
   changed_.notify_all();
+  watched_.notify_all();
   thread_.join();
+  watch_.join();
 }
 
 Status Batcher::Submit(std::unique_ptr<Work>& work) {
+  bool sooner = false;
   {
     const std::lock_guard lock(mutex_);
     if (static_cast<int64_t>(waiting_.size()) >= options_.queue + static_cast<int64_t>(running_.size())) {
@@ -53,9 +66,13 @@ Status Batcher::Submit(std::unique_ptr<Work>& work) {
     Waiting waiting;
     waiting.work = std::move(work);
     waiting.came = clock_.Monotonic();
+    const int64_t deadline = waiting.work->deadline;
+    sooner = deadline != 0 && (watched_until_ == 0 || deadline < watched_until_);
+    look_again_ = look_again_ || sooner;
     waiting_.push_back(std::move(waiting));
   }
   changed_.notify_one();
+  if (sooner) watched_.notify_one();
   return absl::OkStatus();
 }
 
@@ -66,8 +83,10 @@ void Batcher::Drop(const std::shared_ptr<std::atomic<bool>>& dropped) {
     const bool wanted =
         std::any_of(running_.begin(), running_.end(), [&](const Slice& s) { return Wanted(*s.of); });
     if (!running_.empty() && !wanted) nobody_wants_ = true;
+    look_again_ = true;
   }
   changed_.notify_one();
+  watched_.notify_one();
 }
 
 void Batcher::SetOptions(const BatchOptions& options) {
@@ -109,6 +128,7 @@ void Batcher::EndExpired(std::unique_lock<std::mutex>& lock) {
   Queue ended;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     const auto one = at++;
+    if (Runs(one)) continue;
     const int64_t deadline = one->work->deadline;
     if (!Wanted(*one) || (deadline != 0 && now >= deadline)) ended.splice(ended.end(), waiting_, one);
   }
@@ -123,6 +143,30 @@ void Batcher::EndExpired(std::unique_lock<std::mutex>& lock) {
         0);
   }
   lock.lock();
+}
+
+bool Batcher::Runs(Queue::iterator one) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const Slice& s) { return s.of == one; });
+}
+
+void Batcher::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    look_again_ = false;
+    EndExpired(lock);
+    watched_until_ = 0;
+    for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+      const int64_t deadline = at->work->deadline;
+      if (deadline == 0 || Runs(at)) continue;
+      if (watched_until_ == 0 || deadline < watched_until_) watched_until_ = deadline;
+    }
+    const auto called = [&] { return stopping_ || look_again_; };
+    if (watched_until_ == 0) {
+      watched_.wait(lock, called);
+    } else {
+      watched_.wait_for(lock, std::chrono::nanoseconds(watched_until_ - clock_.Monotonic()), called);
+    }
+  }
 }
 
 Batcher::Queue::iterator Batcher::First() {

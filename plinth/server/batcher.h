@@ -89,27 +89,32 @@ class Batcher {
   };
 
   void Loop();
-  // Ends what has run out of time or was dropped. Unlocks while it does.
+  // Ends what waits and has run out of time, without waiting for the batch that runs.
+  void Watch();
+  // Ends what has run out of time or was dropped, but for what runs. Unlocks while it does.
   void EndExpired(std::unique_lock<std::mutex>& lock);
   // The next request to run; the queue is not empty.
   Queue::iterator First();
   std::vector<Slice> Gather(Queue::iterator first) const;
   void Run(std::unique_lock<std::mutex>& lock, const std::vector<Slice>& slices);
   static void End(Waiting waiting, const Status& status, int64_t batch_series);
+  bool Runs(Queue::iterator one) const;
   bool Wanted(const Waiting& waiting) const { return !waiting.work->dropped || !*waiting.work->dropped; }
 
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_, idle_;
+  std::condition_variable changed_, idle_, watched_;
   BatchOptions options_;
   Queue waiting_;  // in the order they came; what runs in part goes to the end
   std::vector<Slice> running_;
   std::atomic<bool> nobody_wants_ = false;  // what runs
   bool stopping_ = false;
+  bool look_again_ = false;    // something changed that Watch has not seen
+  int64_t watched_until_ = 0;  // when Watch looks again; 0: when it is told
   bool just_ran_ = false;
   State state_;
   double nanoseconds_per_request_ = 0;  // smoothed
-  std::thread thread_;
+  std::thread thread_, watch_;
 };
 
 }  // namespace plinth::server

@@ -186,6 +186,23 @@ TEST_F(BatcherTest, TimesRunOutInTheQueue) {
   auto hurried = MakeWork(1, 2);
   hurried->deadline = Clock::System().Monotonic() + 1;
   EXPECT_EQ(Submit(batcher, std::move(hurried)).get().status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(batcher.state().running, 1) << "it did not wait for the batch that runs";
+  EXPECT_EQ(batcher.state().waiting, 0);
+  EXPECT_TRUE(busy.get().ok());
+}
+
+TEST_F(BatcherTest, DroppedRequestsLeaveTheQueueAtOnce) {
+  Batcher batcher({.queue = 1});
+  auto busy = Submit(batcher, MakeWork(1, 1, 50000));
+  while (batcher.state().running == 0) std::this_thread::yield();
+  auto unwanted = MakeWork(1, 2);
+  const auto dropped = unwanted->dropped = std::make_shared<std::atomic<bool>>(false);
+  auto first = Submit(batcher, std::move(unwanted));
+  batcher.Drop(dropped);
+  EXPECT_EQ(first.get().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(batcher.state().running, 1);
+  auto second = Submit(batcher, MakeWork(1, 3));  // there is room again
+  EXPECT_TRUE(second.get().ok());
   EXPECT_TRUE(busy.get().ok());
 }
 
