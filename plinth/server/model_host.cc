@@ -35,7 +35,7 @@ StatusOr<ModelPtr> ModelHost::Load(const ModelSetting& setting) {
   PLINTH_ASSIGN_OR_RETURN(model->identity, engine::IdentityOf(*model->session));
   if (const std::string* digest = model->identity.Find("model")) model->model_digest = *digest;
   PLINTH_RETURN_IF_ERROR(Gate(model.get()));
-  PLINTH_RETURN_IF_ERROR(WarmUp(*model));
+  PLINTH_RETURN_IF_ERROR(WarmUp(*model, options_.context.threads->count()));
   model->loaded_at = evidence::Rfc3339(Clock::System().Wall());
   Adopt(model);
   return ModelPtr(model);
@@ -72,15 +72,24 @@ Status ModelHost::Gate(ServedModel* model) const {
       model->gate.command.empty() ? "" : StrCat("; to prove it, run: ", model->gate.command)));
 }
 
-// One run touches every page that a request will need.
-Status ModelHost::WarmUp(const ServedModel& model) {
+// The longest run touches every page that a request will need; short ones make the plans and the state that
+// each thread has of its own, and what groups need where the family has them.
+Status ModelHost::WarmUp(const ServedModel& model, int threads) {
   const models::ModelInfo& info = model.info();
-  std::vector<double> wave(static_cast<size_t>(std::min(model.bounds.context, info.context_length)));
+  const int64_t longest = std::min(model.bounds.context, info.context_length);
+  std::vector<double> wave(static_cast<size_t>(longest));
   for (size_t i = 0; i < wave.size(); ++i) wave[i] = std::sin(static_cast<double>(i) / 4);
-  const std::span<const double> one(wave);
-  return model.session
-      ->Run({&one, 1}, {.horizon = std::min(model.bounds.horizon, info.horizon), .levels = info.levels})
-      .status();
+  const auto run = [&](const std::vector<engine::Group>& groups) {
+    return model.session
+        ->Run(groups, {.horizon = std::min(model.bounds.horizon, info.horizon), .levels = info.levels})
+        .status();
+  };
+  const std::span<const double> whole(wave), brief = whole.last(std::min<size_t>(wave.size(), 64));
+  PLINTH_RETURN_IF_ERROR(run({{.rows = {{.past = whole}}}}));
+  const auto most = static_cast<size_t>(std::min<int64_t>(model.bounds.batch, 2 * threads));
+  PLINTH_RETURN_IF_ERROR(run(std::vector<engine::Group>(most, {.rows = {{.past = brief}}})));
+  if (!info.groups || model.bounds.batch < 2) return absl::OkStatus();
+  return run({{.rows = {{.past = brief}, {.past = brief}}, .targets = 2}});
 }
 
 Status ModelHost::Unload(std::string_view name) {

@@ -72,7 +72,7 @@ class ModelHost {
 
  private:
   Status Gate(ServedModel* model) const;
-  static Status WarmUp(const ServedModel& model);
+  static Status WarmUp(const ServedModel& model, int threads);
 
   const Options options_;
   std::mutex loading_;  // one load at a time
