@@ -1,6 +1,4 @@
 // plinth backtest: how good forecasts from past origins were, beside the seasonal-naive method.
-#include "plinth/engine/backtest.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include "apps/plinth/evidence_state.h"
 #include "apps/plinth/series_options.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/engine/backtest_run.h"
 #include "plinth/engine/identity.h"
 #include "plinth/formats/json_writer.h"
 #include "plinth/report/progress.h"
@@ -23,35 +22,12 @@ struct Options : CommonOptions {
   engine::BacktestOptions backtest;
 };
 
-void Write(formats::JsonWriter& w, const series::Scores& s) {
-  w.Key("mase"), w.Number(s.mase);
-  w.Key("wql"), w.Number(s.wql);
-  w.Key("mae"), w.Number(s.mae);
-  w.Key("rmse"), w.Number(s.rmse);
-  w.Key("coverage_80"), w.Number(s.coverage_80);
-}
-
-std::string Json(const engine::Backtest& backtest, int64_t left_out, const evidence::GateResult& gate) {
+std::string Json(const engine::BacktestRun& run, const evidence::GateResult& gate) {
   std::string out;
   formats::JsonWriter w(&out);
-  for (size_t r = 0; r < backtest.scores().size(); ++r) {
-    const series::BacktestScores& scores = backtest.scores()[r];
-    w.BeginObject();
-    w.Key("series"), w.Int(backtest.series());
-    w.Key("series_left_out"), w.Int(left_out);
-    w.Key("windows"), w.Int(scores.windows());
-    w.Key("horizon"), w.Int(backtest.options().report[r]);
-    w.Key("season"), w.Int(backtest.options().season);
-    Write(w, scores.model());
-    w.Key("seasonal_naive");
-    w.BeginObject();
-    Write(w, scores.seasonal_naive());
-    w.EndObject();
-    w.Key("relative_mase"), w.Number(scores.relative_mase());
-    w.Key("relative_wql"), w.Number(scores.relative_wql());
-    w.Key("identity"), w.String(StrCat("sha256:", gate.identity));
-    w.Key("evidence"), w.String(StateName(gate.state));
-    w.EndObject();
+  const engine::BacktestFacts facts{StrCat("sha256:", gate.identity), StateName(gate.state)};
+  for (size_t r = 0; r < run.backtest().scores().size(); ++r) {
+    engine::WriteBacktestJson(run, r, facts, w);
     w.EndLine();
   }
   return out;
@@ -84,113 +60,18 @@ std::string Text(const engine::Backtest& backtest, const std::string& model) {
   return out;
 }
 
-// Reads the file and scores what is long enough.
-class BacktestJob {
- public:
-  BacktestJob(const Options& o, engine::Session& session, engine::SeriesFile& file, engine::GroupMaker& maker,
-              const engine::Together& together)
-      : options_(o.backtest), session_(session), file_(file), maker_(maker), units_(file, together) {
-    if (options_.horizon == 0) options_.horizon = session.model().info().horizon;
+// Scores all items of the file.
+Status RunFile(engine::SeriesFile& file, const engine::Together& together, engine::BacktestRun& run) {
+  engine::UnitReader units(file, together);
+  Progress progress(StandardErrorProgress("backtest", file.items(), "items"));
+  std::vector<engine::SeriesItem> unit;
+  while (true) {
+    PLINTH_ASSIGN_OR_RETURN(const bool more, units.Next(&unit));
+    if (!more) return run.Finish();
+    PLINTH_RETURN_IF_ERROR(run.Add(unit, &Interrupted));
+    progress.Add(static_cast<int64_t>(unit.size()));
   }
-
-  Status Run() {
-    Progress progress(StandardErrorProgress("backtest", file_.items(), "items"));
-    std::vector<engine::SeriesItem> unit;
-    while (true) {
-      PLINTH_ASSIGN_OR_RETURN(const bool more, units_.Next(&unit));
-      if (!more) break;
-      PLINTH_RETURN_IF_ERROR(Add(unit));
-      progress.Add(static_cast<int64_t>(unit.size()));
-    }
-    if (backtest_->series() > 0) return absl::OkStatus();
-    if (left_out_ == 1) return first_refusal_;
-    return absl::InvalidArgumentError(
-        StrCat(file_.path(), ": all ", left_out_, " series are too short: the longest has ", longest_,
-               " steps; one window needs at least ", backtest_->LeastLengthText()));
-  }
-
-  const engine::Backtest& backtest() const { return *backtest_; }
-  int64_t left_out() const { return left_out_; }
-
-  void AddNotes(Notes* notes) const {
-    if (left_out_ > 0) {
-      notes->Add(StrCat(file_.path(), ": ", left_out_, " of ", left_out_ + backtest_->series(),
-                        " series left out: one window needs at least ", backtest_->LeastLengthText()));
-    }
-    const int64_t wanted = backtest_->series() * backtest_->options().windows;
-    if (windows_ < wanted) {
-      notes->Add(StrCat(file_.path(), ": only ", windows_, " of ", wanted,
-                        " windows fit; shorten --horizon or --stride, or lower --windows"));
-    }
-    if (!file_.note().empty()) notes->Add(StrCat(file_.path(), ": ", file_.note()));
-    for (size_t r = 0; r < backtest_->scores().size(); ++r) AddUndefined(r, notes);
-  }
-
- private:
-  // Makes the backtest when the first item tells the season, and sees that all items share it.
-  Status CheckSeason(const engine::SeriesItem& item) {
-    if (backtest_ == nullptr) {
-      season_given_ = options_.season != 0;
-      if (!season_given_) options_.season = item.DefaultSeason();
-      PLINTH_ASSIGN_OR_RETURN(auto made, engine::Backtest::Make(session_, options_));
-      backtest_ = std::make_unique<engine::Backtest>(std::move(made));
-    }
-    if (season_given_ || item.DefaultSeason() == options_.season) return absl::OkStatus();
-    return absl::InvalidArgumentError(StrCat(SeriesName(file_, item, 0), ": has steps of ",
-                                             item.FrequencyName(), " and a season of ", item.DefaultSeason(),
-                                             ", the items before it a season of ", options_.season,
-                                             "; evaluate them separately or give one --season"));
-  }
-
-  Status Add(const std::vector<engine::SeriesItem>& unit) {
-    int64_t windows = 0;
-    for (const engine::SeriesItem& item : unit) {
-      PLINTH_RETURN_IF_ERROR(CheckSeason(item));
-      const int64_t targets = static_cast<int64_t>(item.values.size());
-      windows += backtest_->WindowsOf(item.length()) * targets;
-      longest_ = std::max(longest_, item.length());
-      const Status status = backtest_->CheckLength(item.length());
-      if (status.ok()) continue;
-      if (left_out_ == 0) first_refusal_ = Prepend(status, SeriesName(file_, item, 0));
-      left_out_ += targets;
-    }
-    const std::string apart = unit.size() > 1 ? engine::EndsApart(unit) : "";
-    if (!apart.empty()) {
-      return absl::InvalidArgumentError(
-          StrCat(UnitName(file_, unit), ": ", apart,
-                 "; in one group an origin must mean the same time for all: cut the items to one end"));
-    }
-    windows_ += windows;
-    if (windows == 0) return absl::OkStatus();
-    const Status status = backtest_->Add(unit, maker_, &Interrupted);
-    const bool plain = unit.size() == 1;
-    return status.ok() ? status
-                       : Prepend(status, plain ? SeriesName(file_, unit[0], 0) : UnitName(file_, unit));
-  }
-
-  // Counts the windows that a mean leaves out, with the reason.
-  void AddUndefined(size_t report, Notes* notes) const {
-    const series::BacktestScores& scores = backtest_->scores()[report];
-    const auto add = [&](int64_t count, const char* score, const char* why) {
-      if (count == 0) return;
-      notes->Add(StrCat(file_.path(), ": horizon ", backtest_->options().report[report], ": ", count, " of ",
-                        scores.windows(), scores.windows() == 1 ? " window has" : " windows have", " no ",
-                        score, " because ", why));
-    };
-    add(scores.windows_without_mase(), "MASE", "no seasonal difference in the context is other than 0");
-    add(scores.windows_without_wql(), "WQL", "every value of the truth is 0");
-  }
-
-  engine::BacktestOptions options_;
-  engine::Session& session_;
-  engine::SeriesFile& file_;
-  engine::GroupMaker& maker_;
-  engine::UnitReader units_;
-  std::unique_ptr<engine::Backtest> backtest_;
-  bool season_given_ = false;
-  int64_t left_out_ = 0, windows_ = 0, longest_ = 0;
-  Status first_refusal_;  // of the first series left out
-};
+}
 
 StatusOr<int> Run(const Options& o) {
   InterruptGuard interrupt;
@@ -206,20 +87,24 @@ StatusOr<int> Run(const Options& o) {
   }
   PLINTH_ASSIGN_OR_RETURN(engine::SeriesFile file, engine::SeriesFile::Open(o.series.data, o.series.columns));
   PLINTH_ASSIGN_OR_RETURN(engine::GroupMaker maker, engine::GroupMaker::Make(file, together));
-  BacktestJob job(o, *session, file, maker, together);
-  PLINTH_RETURN_IF_ERROR(job.Run());
+  const auto name = [&](std::span<const engine::SeriesItem> unit) {
+    return unit.size() == 1 ? SeriesName(file, unit[0], 0) : UnitName(file, unit);
+  };
+  engine::BacktestRun run(std::make_shared<engine::SessionForecaster>(*session), o.backtest, maker,
+                          {file.path(), "--", name});
+  PLINTH_RETURN_IF_ERROR(RunFile(file, together, run));
   const models::ModelInfo& info = session->model().info();
   const int64_t context = o.backtest.context == 0
                               ? info.context_length
                               : std::min<int64_t>(o.backtest.context, info.context_length);
   PLINTH_ASSIGN_OR_RETURN(const plan::NumericsIdentity identity, engine::IdentityOf(*session));
   const evidence::GateResult gate = EvidenceOf(
-      *session, identity, {.context = context, .horizon = job.backtest().options().horizon}, o.evidence);
-  PLINTH_RETURN_IF_ERROR(Print(o.json ? Json(job.backtest(), job.left_out(), gate)
-                                      : Text(job.backtest(), session->folder().name())));
+      *session, identity, {.context = context, .horizon = run.backtest().options().horizon}, o.evidence);
+  PLINTH_RETURN_IF_ERROR(Print(o.json ? Json(run, gate) : Text(run.backtest(), session->folder().name())));
   PLINTH_RETURN_IF_ERROR(FlushOutput());
   Notes notes;
-  job.AddNotes(&notes);
+  for (const std::string& note : run.Notes()) notes.Add(note);
+  if (!file.note().empty()) notes.Add(StrCat(file.path(), ": ", file.note()));
   notes.Print();
   return 0;
 }

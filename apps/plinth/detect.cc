@@ -11,6 +11,7 @@
 #include "apps/plinth/subcommands.h"
 #include "plinth/base/files.h"
 #include "plinth/base/interrupt.h"
+#include "plinth/detect/detect_json.h"
 #include "plinth/engine/identity.h"
 #include "plinth/formats/json.h"
 #include "plinth/report/progress.h"
@@ -24,24 +25,6 @@ struct Options : CommonOptions {
   detect::Options detect;
   bool no_relate = false;
 };
-
-// Rows of a whole day, on the average over a year or a week where the calendar has a say.
-double RowsPerDay(const engine::SeriesItem& item) {
-  using Kind = series::Frequency::Kind;
-  if (item.numbered) return 0;
-  const double count = static_cast<double>(item.frequency.count);
-  switch (item.frequency.kind) {
-    case Kind::kMicros:
-      return 86400e6 / count;
-    case Kind::kDays:
-      return 1 / count;
-    case Kind::kBusinessDays:
-      return 5.0 / 7 / count;
-    case Kind::kMonths:
-      break;
-  }
-  return 12 / 365.2425 / count;
-}
 
 Status CheckOptions(const Options& o, const models::ModelInfo& info) {
   PLINTH_RETURN_IF_ERROR(CheckContext(o.detect.context, info));
@@ -93,15 +76,13 @@ class DetectJob {
 
  private:
   Status One(const engine::SeriesItem& item) {
-    detect::Series series;
-    for (const auto& column : item.values) series.columns.emplace_back(column);
-    series.rows_per_day = RowsPerDay(item);
     const std::string where =
         item.item.empty() ? file_.path() : StrCat(file_.path(), ": item ", formats::QuotedShort(item.item));
-    const StatusOr<detect::Detection> found = detect::Detect(session_, series, options_, &Interrupted);
+    const StatusOr<detect::Detection> found =
+        detect::Detect(session_, detect::SeriesOf(item), options_, &Interrupted);
     if (!found.ok()) return Prepend(found.status(), where);
     for (auto& writer : writers_) {
-      PLINTH_RETURN_IF_ERROR(writer->Add({&item, &*found, series.rows_per_day}));
+      PLINTH_RETURN_IF_ERROR(writer->Add({&item, &*found}));
     }
     for (const std::string& note : item.notes) notes_.Add(note);
     for (const std::string& note : found->notes) notes_.Add(StrCat(where, ": ", note));

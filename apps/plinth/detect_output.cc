@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "apps/plinth/output_sink.h"
+#include "plinth/detect/detect_json.h"
 #include "plinth/formats/csv.h"
 #include "plinth/formats/json.h"
 #include "plinth/formats/json_writer.h"
@@ -87,25 +88,9 @@ class JsonDetectWriter : public DetectWriter {
     json_.BeginArray();
   }
   Status Add(const DetectResult& r) override {
-    const detect::Detection& d = *r.detection;
-    json_.BeginObject();
-    json_.Key("item");
-    r.item->item.empty() ? json_.Null() : json_.String(r.item->item);
-    json_.Key("start"), Time(r, d.first);
-    json_.Key("freq"), json_.String(r.item->FrequencyName());
-    json_.Key("threshold"), json_.Number(d.threshold);
-    json_.Key("calibration"), json_.Int(d.calibration);
-    json_.Key("window"), json_.Int(d.window);
-    json_.Key("period"), json_.Int(d.period);
-    json_.Key("step"), json_.Int(d.step);
-    PLINTH_RETURN_IF_ERROR(Rows(r));
-    PLINTH_RETURN_IF_ERROR(Targets(d));
-    json_.Key("alarms");
-    json_.BeginArray();
-    for (const detect::Alarm& alarm : d.alarms) OneAlarm(r, alarm);
-    json_.EndArray();
-    json_.EndObject();
-    return sink_->Drain(&text_);
+    detect::DetectionJson parts(*r.item, *r.detection, facts_.targets);
+    while (parts.Next(json_)) PLINTH_RETURN_IF_ERROR(sink_->Drain(&text_));
+    return absl::OkStatus();
   }
   Status Finish() override {
     json_.EndArray();
@@ -116,87 +101,6 @@ class JsonDetectWriter : public DetectWriter {
   }
 
  private:
-  void Time(const DetectResult& r, int64_t row) {
-    if (r.item->numbered) {
-      json_.Int(r.item->TimeMs(row));
-    } else {
-      json_.String(r.item->TimeText(row));
-    }
-  }
-  Status Numbers(const char* key, const std::vector<double>& values) {
-    json_.Key(key);
-    json_.BeginArray();
-    for (const double v : values) json_.Number(v);
-    json_.EndArray();
-    return sink_->Drain(&text_);
-  }
-  Status Rows(const DetectResult& r) {
-    const detect::Detection& d = *r.detection;
-    json_.Key("times");
-    json_.BeginArray();
-    for (int64_t row = 0; row < d.rows(); ++row) Time(r, d.first + row);
-    json_.EndArray();
-    PLINTH_RETURN_IF_ERROR(Numbers("score", d.score));
-    json_.Key("alarm");
-    json_.BeginArray();
-    for (const int32_t alarm : d.alarm) alarm < 0 ? json_.Null() : json_.Int(alarm);
-    json_.EndArray();
-    json_.Key("scores");
-    json_.BeginObject();
-    for (size_t s = 0; s < d.scores.size(); ++s) {
-      PLINTH_RETURN_IF_ERROR(Numbers(std::string(detect::ScoreName(d.scores[s])).c_str(), d.surprise[s]));
-    }
-    json_.EndObject();
-    return absl::OkStatus();
-  }
-  Status Targets(const detect::Detection& d) {
-    json_.Key("targets");
-    json_.BeginArray();
-    for (size_t c = 0; c < facts_.targets.size(); ++c) {
-      json_.BeginObject();
-      json_.Key("target"), json_.String(facts_.targets[c]);
-      PLINTH_RETURN_IF_ERROR(Numbers("expected", d.expected[c]));
-      PLINTH_RETURN_IF_ERROR(Numbers("lower", d.lower[c]));
-      PLINTH_RETURN_IF_ERROR(Numbers("upper", d.upper[c]));
-      json_.EndObject();
-    }
-    json_.EndArray();
-    return absl::OkStatus();
-  }
-  const std::string& Name(int64_t column) const { return facts_.targets[static_cast<size_t>(column)]; }
-  void OneAlarm(const DetectResult& r, const detect::Alarm& alarm) {
-    json_.BeginObject();
-    json_.Key("start"), Time(r, alarm.begin);
-    json_.Key("end"), Time(r, alarm.end - 1);
-    json_.Key("rows"), json_.Int(alarm.end - alarm.begin);
-    json_.Key("peak_time"), Time(r, alarm.peak_row);
-    json_.Key("peak"), json_.Number(alarm.peak);
-    json_.Key("reason"), json_.String(detect::ReasonName(alarm.reason));
-    json_.Key("leading_score"), json_.String(detect::ScoreName(alarm.leading));
-    json_.Key("columns");
-    json_.BeginArray();
-    for (const detect::Contribution& c : alarm.columns) {
-      json_.BeginObject();
-      json_.Key("column"), json_.String(Name(c.column));
-      json_.Key("share"), json_.Number(c.share);
-      json_.EndObject();
-    }
-    json_.EndArray();
-    json_.Key("causes");
-    json_.BeginArray();
-    for (const detect::Cause& cause : alarm.causes) {
-      json_.BeginObject();
-      json_.Key("column"), json_.String(Name(cause.column));
-      json_.Key("of"), json_.String(Name(cause.of));
-      json_.Key("lag"), json_.Int(cause.lag);
-      json_.Key("correlation"), json_.Number(cause.correlation);
-      json_.Key("p_value"), json_.Number(cause.p_value);
-      json_.Key("moved"), Time(r, cause.moved_row);
-      json_.EndObject();
-    }
-    json_.EndArray();
-    json_.EndObject();
-  }
   std::unique_ptr<Sink> sink_;
   const DetectFacts facts_;
   std::string text_;

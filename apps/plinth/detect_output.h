@@ -26,7 +26,6 @@ struct DetectFacts {
 struct DetectResult {
   const engine::SeriesItem* item;
   const detect::Detection* detection;
-  double rows_per_day = 0;  // 0: rows are numbered
 };
 
 class DetectWriter {

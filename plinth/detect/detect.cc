@@ -110,11 +110,17 @@ std::vector<Score> DefaultScores(bool causal) {
   return {Score::kResidual, Score::kMasked, Score::kSubPca, Score::kProfile, Score::kPca};
 }
 
-StatusOr<Detection> Detect(engine::Session& session, const Series& series, const Options& options,
+StatusOr<Detection> Detect(engine::Forecaster& forecaster, const Series& series, const Options& options,
                            StopCheck cancelled) {
   PLINTH_RETURN_IF_ERROR(CheckSizes(series, options));
   PLINTH_RETURN_IF_ERROR(CheckOptions(series, options));
-  return RunScores(session, series, options, cancelled);
+  return RunScores(forecaster, series, options, cancelled);
+}
+
+StatusOr<Detection> Detect(engine::Session& session, const Series& series, const Options& options,
+                           StopCheck cancelled) {
+  engine::SessionForecaster forecaster(session);
+  return Detect(forecaster, series, options, cancelled);
 }
 
 }  // namespace plinth::detect

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plinth/base/interrupt.h"
-#include "plinth/engine/session.h"
+#include "plinth/engine/forecaster.h"
 
 namespace plinth::detect {
 
@@ -129,6 +129,8 @@ struct Detection {
 // is polled. Errors: InvalidArgument for sizes beyond the limits above, too few rows, and options that make
 // no sense, with what would be right; ResourceExhausted where memory would not do; those of Session::Run;
 // Cancelled.
+StatusOr<Detection> Detect(engine::Forecaster& forecaster, const Series& series, const Options& options,
+                           StopCheck cancelled = {});
 StatusOr<Detection> Detect(engine::Session& session, const Series& series, const Options& options,
                            StopCheck cancelled = {});
 

@@ -50,11 +50,11 @@ struct Origin {
 // Runs forecasts in batches and writes their quantiles into the expectations.
 class Roller {
  public:
-  Roller(engine::Session& session, const ForecastPlan& plan, StopCheck cancelled)
-      : session_(session), cancelled_(cancelled) {
+  Roller(engine::Forecaster& forecaster, const ForecastPlan& plan, StopCheck cancelled)
+      : forecaster_(forecaster), cancelled_(cancelled) {
     request_.horizon = plan.step;
     request_.levels = {0.1, 0.5, 0.9};
-    const int64_t most = session.model().info().context_length;
+    const int64_t most = forecaster.most_context();
     request_.context = plan.context == 0 ? most : std::min(plan.context, most);
   }
 
@@ -66,7 +66,7 @@ class Roller {
       pasts.clear();
       for (const Origin& o : batch) pasts.push_back(histories[o.column].Before(o.row, request_.context));
       const std::vector<std::span<const double>> spans(pasts.begin(), pasts.end());
-      PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_.Run(spans, request_, cancelled_));
+      PLINTH_ASSIGN_OR_RETURN(const auto forecasts, forecaster_.Run(spans, request_, cancelled_));
       for (size_t i = 0; i < batch.size(); ++i) Write(batch[i], forecasts[i], out[batch[i].column]);
     }
     return absl::OkStatus();
@@ -83,7 +83,7 @@ class Roller {
       out.upper[row + h] = std::max(q[2], q[1]);
     }
   }
-  engine::Session& session_;
+  engine::Forecaster& forecaster_;
   engine::ForecastRequest request_;
   StopCheck cancelled_;
 };
@@ -129,20 +129,21 @@ double ConformalQuantile(std::vector<double> numbers, double coverage) {
 
 }  // namespace
 
-StatusOr<std::vector<Expectation>> ForecastRows(engine::Session& session, std::span<const Column> columns,
-                                                const ForecastPlan& plan, StopCheck cancelled) {
+StatusOr<std::vector<Expectation>> ForecastRows(engine::Forecaster& forecaster,
+                                                std::span<const Column> columns, const ForecastPlan& plan,
+                                                StopCheck cancelled) {
   std::vector<Expectation> all = Empty(columns);
   std::vector<Origin> origins;
   for (size_t c = 0; c < columns.size(); ++c) {
     for (int64_t row = plan.first; row < columns[c].rows(); row += plan.step) origins.push_back({c, row});
   }
-  PLINTH_RETURN_IF_ERROR(Roller(session, plan, cancelled).Run(Histories(columns, false), origins, all));
+  PLINTH_RETURN_IF_ERROR(Roller(forecaster, plan, cancelled).Run(Histories(columns, false), origins, all));
   return all;
 }
 
-StatusOr<std::vector<Expectation>> FillRows(engine::Session& session, std::span<const Column> columns,
+StatusOr<std::vector<Expectation>> FillRows(engine::Forecaster& forecaster, std::span<const Column> columns,
                                             const ForecastPlan& plan, StopCheck cancelled) {
-  PLINTH_ASSIGN_OR_RETURN(std::vector<Expectation> all, ForecastRows(session, columns, plan, cancelled));
+  PLINTH_ASSIGN_OR_RETURN(std::vector<Expectation> all, ForecastRows(forecaster, columns, plan, cancelled));
   // The same segments seen from behind: segment [row, row + step) of the series is [n - row - step, n - row)
   // of its reverse.
   std::vector<Origin> origins;
@@ -153,7 +154,7 @@ StatusOr<std::vector<Expectation>> FillRows(engine::Session& session, std::span<
       origins.push_back({c, n - row - plan.step});
   }
   std::vector<Expectation> back = Empty(columns);
-  PLINTH_RETURN_IF_ERROR(Roller(session, plan, cancelled).Run(Histories(columns, true), origins, back));
+  PLINTH_RETURN_IF_ERROR(Roller(forecaster, plan, cancelled).Run(Histories(columns, true), origins, back));
   for (size_t c = 0; c < columns.size(); ++c) {
     const size_t n = columns[c].value.size();
     for (size_t t = 0; t < n; ++t) Blend(back[c], n - 1 - t, columns[c].spread.scale, all[c], t);

@@ -7,7 +7,7 @@
 
 #include "plinth/base/interrupt.h"
 #include "plinth/detect/column.h"
-#include "plinth/engine/session.h"
+#include "plinth/engine/forecaster.h"
 
 namespace plinth::detect {
 
@@ -25,15 +25,16 @@ struct ForecastPlan {
 
 // Rolling origins: rows first + k * step ... are forecast from the rows before the first of them, in which
 // spikes (column.h) count as gaps. Errors: those of Session::Run.
-StatusOr<std::vector<Expectation>> ForecastRows(engine::Session& session, std::span<const Column> columns,
-                                                const ForecastPlan& plan, StopCheck cancelled);
+StatusOr<std::vector<Expectation>> ForecastRows(engine::Forecaster& forecaster,
+                                                std::span<const Column> columns, const ForecastPlan& plan,
+                                                StopCheck cancelled);
 
 // Reconstruction by masking: each segment of `step` rows is hidden and filled in from what lies before it
 // and, on the reversed series, from what lies behind it. The two are averaged with weights one over the
 // square of their bands' widths, and the band is that of such an average; a segment with one side only has
 // that side's. Models that forecast can do this as they are; nothing of a segment is ever part of what
 // explains it.
-StatusOr<std::vector<Expectation>> FillRows(engine::Session& session, std::span<const Column> columns,
+StatusOr<std::vector<Expectation>> FillRows(engine::Forecaster& forecaster, std::span<const Column> columns,
                                             const ForecastPlan& plan, StopCheck cancelled);
 
 // Computes `off`, and widens or narrows the bands on each side so that `coverage` of the rows [0,

@@ -25,6 +25,7 @@ class ExpectationTest : public ::testing::Test {
     auto session = engine::Session::Load(Source("models/plinth-ts-0"), context_);
     EXPECT_TRUE(session.ok()) << session.status();
     session_ = *std::move(session);
+    forecaster_ = std::make_unique<engine::SessionForecaster>(*session_);
   }
   static std::vector<double> Sine(int rows, double noise) {
     Random random(7);
@@ -36,11 +37,12 @@ class ExpectationTest : public ::testing::Test {
   Threads threads_;
   Context context_;
   std::unique_ptr<engine::Session> session_;
+  std::unique_ptr<engine::SessionForecaster> forecaster_;
 };
 
 TEST_F(ExpectationTest, ForecastsAreThoseOfTheSessionFromTheRowsBefore) {
   const std::vector<Column> columns{MakeColumn(Sine(300, 0.5), 300), MakeColumn(Sine(150, 2), 150)};
-  const auto all = ForecastRows(*session_, columns, {100, 7, 40}, nullptr);
+  const auto all = ForecastRows(*forecaster_, columns, {100, 7, 40}, nullptr);
   ASSERT_TRUE(all.ok()) << all.status();
   const auto& e = (*all)[0];
   EXPECT_TRUE(std::isnan(e.middle[39]));
@@ -60,8 +62,8 @@ TEST_F(ExpectationTest, ForecastsAreThoseOfTheSessionFromTheRowsBefore) {
 TEST_F(ExpectationTest, FillsHiddenSegmentsFromBothSidesBetterThanFromOne) {
   const auto y = Sine(400, 0.3);
   const std::vector<Column> columns{MakeColumn(y, 400)};
-  const auto filled = FillRows(*session_, columns, {0, 24, 64}, nullptr);
-  const auto forecast = ForecastRows(*session_, columns, {0, 24, 64}, nullptr);
+  const auto filled = FillRows(*forecaster_, columns, {0, 24, 64}, nullptr);
+  const auto forecast = ForecastRows(*forecaster_, columns, {0, 24, 64}, nullptr);
   ASSERT_TRUE(filled.ok() && forecast.ok());
   double of_filled = 0, of_forecast = 0;
   for (size_t t = 64; t < 328; ++t) {
@@ -78,9 +80,9 @@ TEST_F(ExpectationTest, FillsHiddenSegmentsFromBothSidesBetterThanFromOne) {
 TEST_F(ExpectationTest, NothingOfASegmentIsPartOfItsReconstruction) {
   auto y = Sine(400, 0.3);
   std::vector<Column> columns{MakeColumn(y, 400)};
-  const auto before = FillRows(*session_, columns, {0, 24, 64}, nullptr);
+  const auto before = FillRows(*forecaster_, columns, {0, 24, 64}, nullptr);
   for (size_t t = 160; t < 184; ++t) columns[0].value[t] = 1e4;  // the segment [160, 184)
-  const auto after = FillRows(*session_, columns, {0, 24, 64}, nullptr);
+  const auto after = FillRows(*forecaster_, columns, {0, 24, 64}, nullptr);
   ASSERT_TRUE(before.ok() && after.ok());
   for (size_t t = 160; t < 184; ++t) EXPECT_EQ((*after)[0].middle[t], (*before)[0].middle[t]);
   EXPECT_NE((*after)[0].middle[184], (*before)[0].middle[184]);

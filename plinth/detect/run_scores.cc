@@ -27,8 +27,8 @@ constexpr double kMostEvents = 0.01;  // allowed false alarms per row are never 
 // Runs the scores one after another and joins them.
 class Detector {
  public:
-  Detector(engine::Session& session, const Series& series, const Options& options, StopCheck cancelled)
-      : session_(session), options_(options), cancelled_(cancelled) {
+  Detector(engine::Forecaster& forecaster, const Series& series, const Options& options, StopCheck cancelled)
+      : forecaster_(forecaster), options_(options), cancelled_(cancelled) {
     const int64_t all = RowsOf(series);
     causal_ = options.causal || options.last > 0;
     // As a stream sees it, what lies farther back than `history` is forgotten.
@@ -59,7 +59,7 @@ class Detector {
     d.alarms = FindAlarms(columns_, found_, d.threshold, window_, calibration_, first_);
     if (options_.relate && columns_.size() > 1 && !d.alarms.empty()) {
       PLINTH_RETURN_IF_ERROR(CheckCancelled());
-      AddCauses(columns_, found_, Relate(columns_, {}, *session_.context().threads), d.alarms);
+      AddCauses(columns_, found_, Relate(columns_, {}, forecaster_.threads()), d.alarms);
     }
     Fill(d);
     return d;
@@ -72,8 +72,8 @@ class Detector {
 
   // Runs body(column) on all threads.
   void ForColumns(const std::function<void(size_t)>& body) {
-    session_.context().threads->For(static_cast<int64_t>(columns_.size()),
-                                    [&](int64_t c, int) { body(static_cast<size_t>(c)); });
+    forecaster_.threads().For(static_cast<int64_t>(columns_.size()),
+                              [&](int64_t c, int) { body(static_cast<size_t>(c)); });
   }
 
   void MakeColumns(const Series& series) {
@@ -105,7 +105,7 @@ class Detector {
       const int64_t wished = std::min(periods, kMostWindow);
       window_ = std::max<int64_t>(2, std::min(wished, calibration_ / 4));
     }
-    const int64_t horizon = session_.model().info().horizon;
+    const int64_t horizon = forecaster_.most_horizon();
     const int64_t values = rows_ * static_cast<int64_t>(columns_.size());
     step_ = options_.step > 0 ? options_.step
                               : std::max(kLeastStep, (values + kMostForecasts - 1) / kMostForecasts);
@@ -179,13 +179,13 @@ class Detector {
 
   Status AddExpectation(Score score) {
     ForecastPlan plan{options_.context, step_, std::clamp<int64_t>(calibration_ / 4, 1, 64)};
-    const int64_t horizon = session_.model().info().horizon;
+    const int64_t horizon = forecaster_.most_horizon();
     std::vector<Expectation> all;
     if (score == Score::kResidual) {
-      PLINTH_ASSIGN_OR_RETURN(all, ForecastRows(session_, columns_, plan, cancelled_));
+      PLINTH_ASSIGN_OR_RETURN(all, ForecastRows(forecaster_, columns_, plan, cancelled_));
     } else {
       plan.step = std::max(step_, std::min({window_, horizon, rows_ / 4}));
-      PLINTH_ASSIGN_OR_RETURN(all, FillRows(session_, columns_, plan, cancelled_));
+      PLINTH_ASSIGN_OR_RETURN(all, FillRows(forecaster_, columns_, plan, cancelled_));
     }
     std::vector<std::vector<double>> raw(columns_.size());
     ForColumns([&](size_t c) {
@@ -288,7 +288,7 @@ class Detector {
     }
   }
 
-  engine::Session& session_;
+  engine::Forecaster& forecaster_;
   const Options& options_;
   StopCheck cancelled_;
   bool causal_ = false;
@@ -310,9 +310,9 @@ int64_t RowsOf(const Series& series) {
   return static_cast<int64_t>(rows);
 }
 
-StatusOr<Detection> RunScores(engine::Session& session, const Series& series, const Options& options,
+StatusOr<Detection> RunScores(engine::Forecaster& forecaster, const Series& series, const Options& options,
                               StopCheck cancelled) {
-  return Detector(session, series, options, cancelled).Run();
+  return Detector(forecaster, series, options, cancelled).Run();
 }
 
 }  // namespace plinth::detect

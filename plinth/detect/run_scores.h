@@ -10,7 +10,7 @@ namespace plinth::detect {
 int64_t RowsOf(const Series& series);
 
 // Detect for a series and options that were checked.
-StatusOr<Detection> RunScores(engine::Session& session, const Series& series, const Options& options,
+StatusOr<Detection> RunScores(engine::Forecaster& forecaster, const Series& series, const Options& options,
                               StopCheck cancelled);
 
 }  // namespace plinth::detect

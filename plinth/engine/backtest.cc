@@ -6,13 +6,13 @@
 
 namespace plinth::engine {
 
-Backtest::Backtest(Session& session, BacktestOptions options)
-    : session_(&session), options_(std::move(options)) {
-  seen_ = options_.context == 0 ? session.model().info().context_length : options_.context;
+Backtest::Backtest(std::shared_ptr<Forecaster> forecaster, BacktestOptions options)
+    : forecaster_(std::move(forecaster)), options_(std::move(options)) {
+  seen_ = options_.context == 0 ? forecaster_->info().context_length : options_.context;
   scores_.assign(options_.report.size(), series::BacktestScores(options_.season));
 }
 
-StatusOr<Backtest> Backtest::Make(Session& session, BacktestOptions o) {
+StatusOr<Backtest> Backtest::Make(std::shared_ptr<Forecaster> forecaster, BacktestOptions o) {
   const auto refuse = [](std::string why) { return absl::InvalidArgumentError(why); };
   if (o.horizon < 1) return refuse(StrCat("the horizon is ", o.horizon, "; it must be at least 1"));
   if (o.windows < 1) return refuse(StrCat("the number of windows is ", o.windows, "; it must be at least 1"));
@@ -26,7 +26,7 @@ StatusOr<Backtest> Backtest::Make(Session& session, BacktestOptions o) {
                            "; prefixes have 1 to ", o.horizon, " steps"));
     }
   }
-  return Backtest(session, std::move(o));
+  return Backtest(std::move(forecaster), std::move(o));
 }
 
 int64_t Backtest::least_length() const { return LeastContext() + options_.horizon; }
@@ -75,9 +75,9 @@ Status Backtest::Add(std::span<const SeriesItem> unit, GroupMaker& maker, StopCh
     if (windows.empty()) break;
     maker.Add(windows, options_.horizon);
   }
-  const ForecastRequest request{options_.horizon, std::min(seen_, session_->model().info().context_length),
+  const ForecastRequest request{options_.horizon, std::min(seen_, forecaster_->most_context()),
                                 series::Deciles()};
-  PLINTH_ASSIGN_OR_RETURN(const auto forecasts, session_->Run(maker.groups(), request, cancelled));
+  PLINTH_ASSIGN_OR_RETURN(const auto forecasts, forecaster_->Run(maker.groups(), request, cancelled));
   for (size_t i = 0; i < unit.size(); ++i) {
     const size_t targets = unit[i].values.size();
     for (size_t t = 0; t < targets; ++t) {

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "plinth/engine/forecaster.h"
 #include "plinth/engine/grouping.h"
-#include "plinth/engine/session.h"
 #include "plinth/series/metrics.h"
 
 namespace plinth::engine {
@@ -26,8 +27,11 @@ struct BacktestOptions {
 // last possible one. An origin needs more than one season of history (and two steps).
 class Backtest {
  public:
-  // Errors: InvalidArgument for options that make no sense.
-  static StatusOr<Backtest> Make(Session& session, BacktestOptions options);
+  // Errors: InvalidArgument for options that make no sense. A session must outlive the backtest.
+  static StatusOr<Backtest> Make(std::shared_ptr<Forecaster> forecaster, BacktestOptions options);
+  static StatusOr<Backtest> Make(Session& session, BacktestOptions options) {
+    return Make(std::make_shared<SessionForecaster>(session), std::move(options));
+  }
 
   // How many of options().windows fit a series of `length` steps.
   int64_t WindowsOf(int64_t length) const;
@@ -50,11 +54,11 @@ class Backtest {
   int64_t series() const { return series_; }
 
  private:
-  Backtest(Session& session, BacktestOptions options);
+  Backtest(std::shared_ptr<Forecaster> forecaster, BacktestOptions options);
   int64_t LeastContext() const { return std::max<int64_t>(options_.season + 1, 2); }
   void Score(std::span<const double> y, int64_t origin, const Forecast& forecast,
              const std::vector<double>& levels);
-  Session* session_;
+  std::shared_ptr<Forecaster> forecaster_;
   BacktestOptions options_;
   int64_t seen_ = 0;  // steps of history that scores and seasonal naive get
   std::vector<series::BacktestScores> scores_;

@@ -132,6 +132,7 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->batcher_ = std::make_unique<Batcher>(BatchOptionsOf(s));
   service->sessions_ = std::make_unique<SessionStore>(
       SessionStore::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
+  service->jobs_ = std::make_unique<SideJobs>(s.jobs);
   PLINTH_ASSIGN_OR_RETURN(service->alarms_, Alarms::Open({.folder = s.state_folder}));
   service->events_ = std::make_unique<Events>(Events::Options{});
   service->recent_ = std::make_unique<RecentForecasts>(RecentForecasts::Options{});
@@ -141,8 +142,8 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->WatchAlarms();
   service->settings_ = std::make_shared<const Settings>(std::move(parts.settings));
   std::vector<http::Route> routes;
-  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &OipRoutes, &ConfigRoutes, &StatusRoutes,
-                      &AlarmRoutes, &DashboardRoutes}) {
+  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &DetectRoutes, &BacktestRoutes,
+                      &OipRoutes, &ConfigRoutes, &StatusRoutes, &AlarmRoutes, &DashboardRoutes}) {
     for (http::Route& route : (*group)(*service)) routes.push_back(std::move(route));
   }
   service->router_ = std::make_unique<http::Router>(std::move(routes));
@@ -150,7 +151,8 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
 }
 
 Service::~Service() {
-  // Results find the rest still there.
+  // Results find the rest still there. Jobs ask the batcher until they end.
+  jobs_.reset();
   batcher_.reset();
   {
     const std::lock_guard lock(aside_mutex_);
@@ -228,6 +230,7 @@ StatusOr<std::vector<std::string>> Service::Reload(const Settings& fresh) {
   }
   log_->SetLevel(LogLevelOf(kept->log_level));
   batcher_->SetOptions(BatchOptionsOf(*kept));
+  jobs_->SetMostWaiting(kept->jobs);
   const std::lock_guard lock(mutex_);
   settings_ = std::move(kept);
   return restart;

@@ -26,6 +26,7 @@
 #include "plinth/server/service_log.h"
 #include "plinth/server/session_store.h"
 #include "plinth/server/settings.h"
+#include "plinth/server/side_jobs.h"
 
 namespace plinth::server {
 
@@ -57,6 +58,7 @@ class Service : public http::Site {
 
   ModelHost& models() { return *models_; }
   Batcher& batcher() { return *batcher_; }
+  SideJobs& jobs() { return *jobs_; }
   Metrics& metrics() { return *metrics_; }
   Access& access() { return *access_; }
   SessionStore& sessions() { return *sessions_; }
@@ -118,6 +120,7 @@ class Service : public http::Site {
   std::unique_ptr<ModelHost> models_;
   std::unique_ptr<Batcher> batcher_;
   std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<SideJobs> jobs_;
   std::unique_ptr<http::Router> router_;
   std::atomic<bool> draining_ = false, loaded_ = false;
 

@@ -42,7 +42,7 @@ struct Settings {
   // [limits]
   int64_t connections = 4096, header_bytes = 32 << 10, body_bytes = 64 << 20, all_body_bytes = 256 << 20;
   int64_t header_seconds = 10, idle_seconds = 75, least_bytes_per_second = 4096;
-  int64_t queue = 256, series = 10000, values = 20'000'000, horizon = 1 << 16;
+  int64_t queue = 256, jobs = 32, series = 10000, values = 20'000'000, horizon = 1 << 16;
   double request_seconds = 60;
   double requests_per_second = 0;
   int64_t burst = 0;

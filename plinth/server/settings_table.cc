@@ -49,6 +49,8 @@ constexpr Setting kSettings[] = {
      "slower bodies and readers are closed"},
     {"limits.queue", &Settings::queue, 1, 1 << 20, "requests that wait for the engine; more get 429", false,
      kReload},
+    {"limits.jobs", &Settings::jobs, 1, 1 << 16,
+     "detections and backtests that wait for their turn; more get 429", false, kReload},
     {"limits.series", &Settings::series, 1, 1e7, "series in one request", false, kReload},
     {"limits.values", &Settings::values, 1, 1e9, "values in one request, covariates counted", false, kReload},
     {"limits.horizon", &Settings::horizon, 1, 1 << 20, "steps that one request may ask for", false, kReload},

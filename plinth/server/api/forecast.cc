@@ -1,9 +1,7 @@
 // /v1/forecast: quantile forecasts of a ragged batch of series (docs/serving.md).
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "plinth/engine/forecast_json.h"
 #include "plinth/engine/grouping.h"
@@ -11,7 +9,9 @@
 #include "plinth/server/api/routes.h"
 #include "plinth/server/bounds.h"
 #include "plinth/server/fields.h"
+#include "plinth/server/request_fields.h"
 #include "plinth/server/series_body.h"
+#include "plinth/server/series_units.h"
 #include "plinth/server/service.h"
 
 namespace plinth::server {
@@ -65,27 +65,9 @@ StatusOr<std::vector<double>> ReadLevels(const JsonField& root) {
   return normal;
 }
 
-// What is told apart by session: the caller's key, the session, the item.
-std::string SessionId(const Request& request, std::string_view session, std::string_view item) {
-  std::string id = StrCat(request.key, "\n", session, "\n");
-  id += item;
-  return id;
-}
-
 // Lets each item go on from its session's history.
 Status Continue(Service& service, const Request& request, const JsonField& session, SeriesBody* body) {
-  PLINTH_ASSIGN_OR_RETURN(const std::string_view name, session.Text());
-  if (!IsModelName(name)) return session.Refuse("a name of letters, digits, '.', '_' and '-'");
-  if (!body->covariates.empty()) {
-    return FieldError("session", "keeps the history of targets alone; send covariates without a session");
-  }
-  std::set<std::string_view> items;
-  for (const engine::SeriesItem& item : body->items) {
-    if (!items.insert(item.item).second) {
-      return FieldError("series.items", StrCat("is expected to name each item of a session; \"", item.item,
-                                               "\" comes twice"));
-    }
-  }
+  PLINTH_ASSIGN_OR_RETURN(const std::string name, ReadSessionName(session, *body));
   for (engine::SeriesItem& item : body->items) {
     PLINTH_RETURN_IF_ERROR(
         service.sessions().Extend(SessionId(request, name, item.item), body->targets, &item));
@@ -100,11 +82,8 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
       root.CheckKeys({"model", "series", "freq", "horizon", "context", "quantiles", "level", "seed",
                       "session", "joint", "cross_learning", "priority", "timeout_seconds"}));
   auto job = std::make_shared<Job>();
-  std::string_view name, frequency;
-  if (const auto field = root.Find("model")) {
-    PLINTH_ASSIGN_OR_RETURN(name, field->Text());
-  }
-  PLINTH_ASSIGN_OR_RETURN(job->model, service.ModelFor(name));
+  PLINTH_ASSIGN_OR_RETURN(const CommonFields common, ReadCommon(service, root));
+  job->model = common.model, job->seconds = common.seconds, job->priority = common.priority;
   const models::ModelInfo& info = job->model->info();
   engine::ForecastRequest& wanted = job->request;
   std::optional<int64_t> horizon, context;
@@ -117,72 +96,27 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   PLINTH_RETURN_IF_ERROR(SetReach(*job->model, horizon, context, "horizon", "context", &wanted));
   PLINTH_ASSIGN_OR_RETURN(job->levels, ReadLevels(root));
   wanted.levels = WithMedian(job->levels);
-  if (const auto field = root.Find("freq")) {
-    PLINTH_ASSIGN_OR_RETURN(frequency, field->Text());
-  }
   if (const auto field = root.Find("seed")) {
     PLINTH_RETURN_IF_ERROR(field->Int(0, int64_t{1} << 53).status());
   }
-  if (const auto field = root.Find("priority")) {
-    PLINTH_ASSIGN_OR_RETURN(const int64_t priority, field->Int(-100, 100));
-    job->priority = static_cast<int>(priority);
-  }
-  if (const auto field = root.Find("timeout_seconds")) {
-    PLINTH_ASSIGN_OR_RETURN(job->seconds, field->Number(0.001, 86400));
-  }
   PLINTH_ASSIGN_OR_RETURN(const JsonField series, root.Get("series"));
   const auto settings = service.settings();
-  PLINTH_ASSIGN_OR_RETURN(job->series, ReadSeries(series, std::string(frequency), wanted.horizon,
+  PLINTH_ASSIGN_OR_RETURN(job->series, ReadSeries(series, common.frequency, wanted.horizon,
                                                   {settings->series, settings->values}));
   PLINTH_RETURN_IF_ERROR(CheckAnswerSize(
       static_cast<int64_t>(job->series.items.size() * job->series.targets.size()), wanted, settings->values));
   if (const auto field = root.Find("session")) {
     PLINTH_RETURN_IF_ERROR(Continue(service, request, *field, &job->series));
   }
-  bool joint = false, cross = false;
-  if (const auto field = root.Find("joint")) {
-    PLINTH_ASSIGN_OR_RETURN(joint, field->Flag());
-  }
-  if (const auto field = root.Find("cross_learning")) {
-    PLINTH_ASSIGN_OR_RETURN(cross, field->Flag());
-  }
-  const bool groups = !job->series.covariates.empty() || joint || cross || job->series.named_groups;
-  if (groups && !info.groups) {
-    return FieldError(
-        job->series.covariates.empty() ? (joint   ? "joint"
-                                          : cross ? "cross_learning"
-                                                  : "series.groups")
-                                       : "series.past",
-        StrCat("models of the family ", info.family,
-               " forecast each series by itself; name a model that sees several, such as chronos2"));
-  }
-  using Items = engine::Together::Items;
-  job->together.targets = joint;
-  job->together.items = cross ? Items::kAll : job->series.named_groups ? Items::kGroup : Items::kAlone;
+  PLINTH_ASSIGN_OR_RETURN(job->together, ReadTogether(root, job->series, info));
   return job;
-}
-
-// Items that are forecast together, in the order of their first ones.
-std::vector<std::vector<size_t>> UnitsOf(const Job& job) {
-  using Items = engine::Together::Items;
-  std::vector<std::vector<size_t>> units;
-  std::map<std::string, size_t, std::less<>> of_group;
-  for (size_t i = 0; i < job.series.items.size(); ++i) {
-    size_t unit = units.size();
-    if (job.together.items == Items::kAll) unit = 0;
-    if (job.together.items == Items::kGroup)
-      unit = of_group.try_emplace(job.series.items[i].group, unit).first->second;
-    if (unit == units.size()) units.emplace_back();
-    units[unit].push_back(i);
-  }
-  return units;
 }
 
 void MakeGroups(Job* job) {
   job->maker.emplace(job->series.Columns(), job->together);
   job->order.resize(job->series.items.size());
   size_t place = 0;
-  for (const std::vector<size_t>& unit : UnitsOf(*job)) {
+  for (const std::vector<size_t>& unit : UnitsOf(job->series, job->together)) {
     std::vector<engine::Window> windows;
     for (const size_t i : unit) {
       windows.push_back({&job->series.items[i], job->series.items[i].length()});
