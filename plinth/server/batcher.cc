@@ -249,7 +249,7 @@ void Batcher::Run(std::unique_lock<std::mutex>& lock, const std::vector<Slice>& 
   nanoseconds_per_request_ =
       nanoseconds_per_request_ == 0 ? each : 0.8 * nanoseconds_per_request_ + 0.2 * each;
   running_.clear();
-  just_ran_ = true;
+  ended_ = began + took;
   lock.unlock();
   for (Waiting& waiting : ended) End(std::move(waiting), results.status(), series);
   ended.clear();  // a model that was unloaded meanwhile ends here, outside the lock
@@ -263,7 +263,6 @@ void Batcher::Loop() {
     if (waiting_.empty()) {
       idle_.notify_all();
       if (stopping_) return;
-      just_ran_ = false;
       changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
       continue;
     }
@@ -282,7 +281,9 @@ void Batcher::Loop() {
       for (size_t g = s.begin; g < s.end; ++g) series += SeriesOf(s.of->work->groups[g]);
     }
     const int64_t left = first->came + options_.window_nanoseconds - clock_.Monotonic();
-    if (just_ran_ && series < std::min(options_.preferred_series, options_.most_series) && left > 0) {
+    const bool came_behind_a_batch = first->came < ended_;
+    if (came_behind_a_batch && series < std::min(options_.preferred_series, options_.most_series) &&
+        left > 0) {
       changed_.wait_for(lock, std::chrono::nanoseconds(left));
       continue;
     }

@@ -111,7 +111,7 @@ class Batcher {
   bool stopping_ = false;
   bool look_again_ = false;    // something changed that Watch has not seen
   int64_t watched_until_ = 0;  // when Watch looks again; 0: when it is told
-  bool just_ran_ = false;
+  int64_t ended_ = 0;          // when the last batch did
   State state_;
   double nanoseconds_per_request_ = 0;  // smoothed
   std::thread thread_, watch_;
