@@ -158,12 +158,13 @@ EnvelopeVerdict VerifyEnvelope(const DsseEnvelope& envelope, const TrustedKeys& 
   if (!verdict.signers.empty()) return verdict;
   const std::string named =
       Join(envelope.signatures, ", ", [](const DsseSignature& s) { return ShortKeyid(s.keyid); });
-  return fail(EnvelopeFault::kUntrustedKey,
-              StrCat("it is signed by ", named, ", and by no key that is trusted here (",
-                     keys.entries().empty() ? std::string("there is none")
-                                            : Join(keys.entries(), ", ",
-                                                   [](const TrustedKeys::Entry& e) { return e.key.keyid(); }),
-                     "); give the signer's public key with --key if you trust it"));
+  return fail(
+      EnvelopeFault::kUntrustedKey,
+      StrCat("it is signed by ", named, ", and by no key that is trusted here (",
+             keys.entries().empty()
+                 ? std::string("there is none")
+                 : Join(keys.entries(), ", ", [](const TrustedKeys::Entry& e) { return e.key.keyid(); }),
+             "); give the signer's public key with --key (for a service: evidence.keys) if you trust it"));
 }
 
 }  // namespace plinth::evidence

@@ -126,9 +126,11 @@ TEST_F(DsseTest, SwappedKeys) {
   DsseEnvelope envelope = *SignEnvelope(kInTotoPayloadType, "{}", other);
   EnvelopeVerdict verdict = VerifyEnvelope(envelope, keys_);
   EXPECT_EQ(verdict.fault, EnvelopeFault::kUntrustedKey);
-  EXPECT_EQ(verdict.sentence, StrCat("it is signed by keyid \"", other.public_key().keyid(),
-                                     "\", and by no key that is trusted here (", key_.public_key().keyid(),
-                                     "); give the signer's public key with --key if you trust it"));
+  EXPECT_EQ(
+      verdict.sentence,
+      StrCat("it is signed by keyid \"", other.public_key().keyid(),
+             "\", and by no key that is trusted here (", key_.public_key().keyid(),
+             "); give the signer's public key with --key (for a service: evidence.keys) if you trust it"));
   EXPECT_THAT(VerifyEnvelope(envelope, {}).sentence, HasSubstr("trusted here (there is none)"));
   // The stranger claims to be the one who is trusted.
   envelope.signatures[0].keyid = key_.public_key().keyid();
