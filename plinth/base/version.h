@@ -5,6 +5,7 @@
 
 namespace plinth {
 
-inline constexpr std::string_view kVersion = PLINTH_VERSION;
+// As the top CMakeLists.txt says it. Not inline: the text stands once in a program.
+extern const std::string_view kVersion;
 
 }  // namespace plinth
