@@ -1,5 +1,6 @@
 """Builds the package for a test, and one of a later version from it."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,8 @@ def later(deb, version, folder):
         path = os.path.join(tree, "usr/bin", name)
         with open(path, "rb") as file:
             text = file.read()
-        changed = text.replace(b"\0" + before.encode() + b"\0", b"\0" + version.encode() + b"\0")
+        # A text of its own: nothing that can be read stands before it.
+        changed = re.sub(rb"(?<![ -~])" + re.escape(before.encode()) + rb"(?=\0)", version.encode(), text)
         assert changed != text, f"{name} does not hold its version"
         with open(path, "wb") as file:
             file.write(changed)
