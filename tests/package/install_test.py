@@ -99,7 +99,7 @@ class System:
         return done.returncode, done.stdout
 
     def install(self, deb, *options):
-        name = "/root/" + os.path.basename(deb)
+        name = "/" + os.path.basename(deb)
         with open(deb, "rb") as file, open(self.path(name), "wb") as copy:
             copy.write(file.read())
         return self.run("apt-get", "-qq", "-y", "--no-install-recommends", *options, "install", name)[1]
