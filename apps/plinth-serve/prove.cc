@@ -5,45 +5,42 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/installation.h"
 #include "plinth/base/files.h"
 #include "plinth/evidence/keys.h"
-#include "plinth/server/model_host.h"
+#include "plinth/server/service.h"
 
 extern char** environ;
 
 namespace plinth::app {
 namespace {
 
-using server::ModelHost;
 using server::ModelSetting;
+using server::Service;
 using server::Settings;
 
 // In a model folder: how it wants to be accepted.
 constexpr char kRecipeFile[] = "accept.toml";
 
-ModelHost::Options HostOptionsOf(const Settings& settings, const Context& context) {
-  ModelHost::Options options;
-  options.context = context;
-  options.evidence_keys = settings.evidence_keys;
-  options.evidence_folder = settings.evidence_folder;
-  options.key_folder = evidence::KeyFolder().value_or("");
-  options.allow_unproven = true;  // to be told of the state instead of an error
-  options.most_series = settings.most_series;
-  options.most_horizon = settings.horizon;
-  return options;
-}
-
-// A host of its own for each look: the model does not stay in memory while plinth accept runs, and a key that
-// was made meanwhile is known.
+// A service of its own for each look: the model does not stay in memory while plinth accept runs, and a key
+// that was made meanwhile is known. API keys are read too, so that a wrong file of them is found here.
 StatusOr<evidence::GateResult> AskGate(const ModelSetting& model, const Settings& settings,
                                        const Context& context) {
-  ModelHost host(HostOptionsOf(settings, context));
-  PLINTH_ASSIGN_OR_RETURN(const server::ModelPtr loaded, host.Load(model));
+  Service::Parts parts;
+  parts.settings = settings;
+  parts.settings.allow_unproven = true;  // to be told of the state instead of an error
+  parts.settings.state_folder.clear();   // nothing is to be written
+  parts.settings.log_level = "off";
+  parts.context = context;
+  parts.key_folder = evidence::KeyFolder().value_or("");
+  PLINTH_ASSIGN_OR_RETURN(const std::unique_ptr<Service> service, Service::Make(std::move(parts)));
+  PLINTH_ASSIGN_OR_RETURN(const server::ModelPtr loaded, service->models().Load(model));
   return loaded->gate;
 }
 
@@ -71,7 +68,15 @@ StatusOr<int> RunProgram(const std::string& path, const std::vector<std::string>
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-StatusOr<int> Accept(const ModelSetting& model, const std::string& evidence_folder) {
+// The file of the key of encrypted models: what is set, else what systemd passed; empty: none.
+std::string CredentialOf(const Settings& settings) {
+  if (!settings.credential.empty()) return settings.credential;
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  const std::string passed = folder == nullptr ? "" : JoinPath(folder, "plinth-model-key");
+  return !passed.empty() && FileExists(passed) ? passed : "";
+}
+
+StatusOr<int> Accept(const ModelSetting& model, const Settings& settings) {
   const std::string program = ProgramBeside("plinth");
   if (program.empty()) {
     return absl::UnavailableError(
@@ -82,7 +87,10 @@ StatusOr<int> Accept(const ModelSetting& model, const std::string& evidence_fold
   const std::string recipe = JoinPath(model.path, kRecipeFile);
   words.insert(words.end(), {"--model", model.path});
   if (FileExists(recipe)) words.insert(words.end(), {"--config", recipe});
-  if (!evidence_folder.empty()) words.insert(words.end(), {"--evidence", evidence_folder});
+  if (!settings.evidence_folder.empty()) words.insert(words.end(), {"--evidence", settings.evidence_folder});
+  if (const std::string key = CredentialOf(settings); !key.empty()) {
+    setenv("PLINTH_CREDENTIAL", key.c_str(), /*replace=*/1);
+  }
   return RunProgram(program, words);
 }
 
@@ -96,7 +104,7 @@ StatusOr<int> ProveModels(const Settings& settings, const Context& context, bool
     const bool may_prove = gate.state == State::kUnproven || gate.state == State::kStale;
     if (prove && may_prove) {
       Say(model, evidence::StateName(gate.state), StrCat(gate.sentence, "; accepting it now"));
-      PLINTH_ASSIGN_OR_RETURN(const int code, Accept(model, settings.evidence_folder));
+      PLINTH_ASSIGN_OR_RETURN(const int code, Accept(model, settings));
       if (code != 0) Say(model, "not proven", StrCat("plinth accept ended with ", code));
       PLINTH_ASSIGN_OR_RETURN(gate, AskGate(model, settings, context));
     }
