@@ -25,8 +25,8 @@ StatusOr<ModelPtr> ModelHost::Load(const ModelSetting& setting) {
   {
     const std::lock_guard lock(mutex_);
     if (aliases_.contains(setting.name)) {
-      return absl::InvalidArgumentError(StrCat("\"", setting.name, "\" is an alias of ",
-                                               aliases_.at(setting.name), "; load under another name"));
+      return absl::AlreadyExistsError(StrCat("\"", setting.name, "\" is an alias of ",
+                                             aliases_.at(setting.name), "; load under another name"));
     }
   }
   auto model = std::make_shared<ServedModel>();
@@ -104,7 +104,7 @@ Status ModelHost::Unload(std::string_view name) {
 Status ModelHost::SetAlias(const std::string& alias, std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (models_.contains(alias)) {
-    return absl::InvalidArgumentError(StrCat("\"", alias, "\" is a model's own name; choose another alias"));
+    return absl::AlreadyExistsError(StrCat("\"", alias, "\" is a model's own name; choose another alias"));
   }
   const auto at = models_.find(name);
   if (at == models_.end()) return absl::NotFoundError(StrCat("no model is named \"", name, "\""));

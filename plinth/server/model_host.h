@@ -52,14 +52,14 @@ class ModelHost {
   // Loads, warms up, asks the gate and puts the model in the place of one of the same name, whose requests
   // end on it. An error leaves everything as it was. Errors: those of Session::Load; FailedPrecondition
   // without valid evidence (the sentence, and the command that mends it); InvalidArgument for a device or
-  // precision that is not there, or a name that is an alias.
+  // precision that is not there; AlreadyExists for a name that is an alias.
   StatusOr<ModelPtr> Load(const ModelSetting& setting);
   // Serves a model whose session was made elsewhere, as the gate of whoever made it says (benches).
   void Adopt(std::shared_ptr<ServedModel> model);
   // Error: NotFound. Aliases of it go with it.
   Status Unload(std::string_view name);
   // Lets `alias` lead to the model `name`, whatever it led to before (which becomes "previous" where `alias`
-  // is "incumbent"). Errors: NotFound; InvalidArgument for a name that is a model's.
+  // is "incumbent"). Errors: NotFound; AlreadyExists for a name that is a model's.
   Status SetAlias(const std::string& alias, std::string_view name);
   Status DropAlias(std::string_view alias);
 

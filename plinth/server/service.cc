@@ -142,8 +142,9 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->WatchAlarms();
   service->settings_ = std::make_shared<const Settings>(std::move(parts.settings));
   std::vector<http::Route> routes;
-  for (auto* group : {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &DetectRoutes, &BacktestRoutes,
-                      &OipRoutes, &ConfigRoutes, &StatusRoutes, &AlarmRoutes, &DashboardRoutes}) {
+  for (auto* group :
+       {&HealthRoutes, &ModelRoutes, &ForecastRoutes, &DetectRoutes, &BacktestRoutes, &OipRoutes,
+        &ConfigRoutes, &StatusRoutes, &AlarmRoutes, &DashboardRoutes, &OpenApiRoutes}) {
     for (http::Route& route : (*group)(*service)) routes.push_back(std::move(route));
   }
   service->router_ = std::make_unique<http::Router>(std::move(routes));

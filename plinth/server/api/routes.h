@@ -18,6 +18,7 @@ std::vector<http::Route> OipRoutes(Service& service);        // /v2/models...
 std::vector<http::Route> ConfigRoutes(Service& service);     // /v1/config, /metrics
 std::vector<http::Route> StatusRoutes(Service& service);     // /v1/status, /v1/recent, /v1/events
 std::vector<http::Route> AlarmRoutes(Service& service);      // /v1/alarms
+std::vector<http::Route> OpenApiRoutes(Service& service);    // /v1/openapi.json
 std::vector<http::Route> DashboardRoutes(Service& service);  // /, /assets
 
 }  // namespace plinth::server
