@@ -4,6 +4,7 @@
 
 #include "apps/plinth/command.h"
 #include "apps/plinth/commit.h"
+#include "apps/plinth/credential.h"
 #include "plinth/accept/acceptance.h"
 #include "plinth/accept/history.h"
 #include "plinth/base/files.h"
@@ -68,6 +69,7 @@ std::string CommandOf(const AcceptOptionsOfUser& o, const accept::Recipe& recipe
   add("--model", recipe.candidate.captures.empty() ? recipe.model : "");
   add("--config", o.config);
   add("--evidence", o.evidence);
+  add("--credential", CredentialFile());
   if (o.repeats != 0) add("--repeats", StrCat(o.repeats));
   return command;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "apps/installation.h"
+#include "apps/plinth/credential.h"
 #include "plinth/base/files.h"
 #include "plinth/device/device.h"
 #include "plinth/formats/json.h"
@@ -32,6 +33,7 @@ void Program::AddCommon(CLI::App* command, CommonOptions* options) {
   command->add_option("--device", options->device, "cpu, cuda:N or hip:N (default: cpu)");
   command->add_option("--precision", options->precision,
                       "f32, or the file of a precision plan (default: f32)");
+  AddCredentialOption(command);
 }
 
 void Program::AddJson(CLI::App* command, CommonOptions* options) {

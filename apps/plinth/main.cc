@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/credential.h"
 #include "apps/plinth/subcommands.h"
 #include "apps/plinth/usage.h"
 
@@ -40,6 +41,7 @@ int Finish(const Status& status, SignalAction on_pipe) {
 // removes temporary files.
 StatusOr<int> RunChosen(const Program& program) {
   try {
+    PLINTH_RETURN_IF_ERROR(TakeCredential());
     return program.chosen()();
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(

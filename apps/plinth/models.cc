@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "apps/plinth/command.h"
+#include "apps/plinth/credential.h"
 #include "apps/plinth/evidence_state.h"
 #include "plinth/base/files.h"
 #include "plinth/engine/identity.h"
@@ -152,7 +153,8 @@ StatusOr<int> List(std::string root, const std::string& evidence, bool json) {
   for (const std::string& name : names) folders.push_back(JoinPath(root, name));
   int64_t found = 0, broken = 0;
   for (const std::string& folder : folders) {
-    if (!FileExists(JoinPath(folder, "config.json"))) continue;
+    if (!FileExists(JoinPath(folder, "config.json")) && !FileExists(JoinPath(folder, "config.json.enc")))
+      continue;
     ++found;
     const auto sheet = Read(folder, evidence);
     broken += !sheet.ok();
@@ -182,14 +184,17 @@ void AddModels(Program& program) {
       program.Add(models, "show", "family, sizes, licence, digests, evidence of one folder");
   show_command->add_option("folder,-m,--model", show->folder, "model folder (default: the shipped model)");
   AddEvidenceOption(show_command, &show->evidence);
+  AddCredentialOption(show_command);
   Program::AddJson(show_command, show.get());
   program.Run(show_command, [show] { return Show(show->folder, show->evidence, show->json); });
   auto list = std::make_shared<Options>();
   CLI::App* list_command = program.Add(models, "list", "the model folders below a folder");
   list_command->add_option("folder", list->folder, "where to look (default: beside the shipped model)");
   AddEvidenceOption(list_command, &list->evidence);
+  AddCredentialOption(list_command);
   Program::AddJson(list_command, list.get());
   program.Run(list_command, [list] { return List(list->folder, list->evidence, list->json); });
+  AddEncryption(program, models);
 }
 
 }  // namespace plinth::app

@@ -110,7 +110,7 @@ Status CheckOutIsNoInput(const std::string& out, const SeriesOptions& series,
                          const formats::ModelFolder& model) {
   if (out.empty()) return absl::OkStatus();
   std::vector<std::string> inputs = model.weights().files();
-  inputs.push_back(JoinPath(model.path(), "config.json"));
+  inputs.push_back(model.config().where());
   inputs.push_back(series.data);
   if (!series.future_data.empty()) inputs.push_back(series.future_data);
   for (const std::string& input : inputs) {

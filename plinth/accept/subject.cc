@@ -48,8 +48,7 @@ Status FillSizes(const engine::Session& session, Recipe* recipe) {
 StatusOr<std::vector<evidence::NamedDigest>> ModelFiles(const formats::ModelFolder& folder) {
   std::vector<evidence::NamedDigest> files;
   for (const std::string& name : folder.DigestFiles()) {
-    const std::string path = JoinPath(folder.path(), name);
-    PLINTH_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(path));
+    PLINTH_ASSIGN_OR_RETURN(std::string sha256, folder.DigestOf(name));
     files.push_back({name, std::move(sha256), ""});
   }
   return files;

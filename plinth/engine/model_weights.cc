@@ -48,6 +48,7 @@ StatusOr<View> ModelWeights::LoadUnchecked(const std::string& name, const ValueT
   if (tensor == nullptr) {
     return absl::NotFoundError(StrCat(folder_.path(), ": tensor \"", name, "\" is missing"));
   }
+  PLINTH_RETURN_IF_ERROR(folder_.weights().Fetch(*tensor));
   if (tensor->dtype == type.dtype && tensor->aligned()) {
     return DenseView(const_cast<std::byte*>(tensor->data), tensor->dtype, tensor->dims.data(),
                      static_cast<int>(tensor->dims.size()));
@@ -59,8 +60,10 @@ StatusOr<View> ModelWeights::LoadUnchecked(const std::string& name, const ValueT
 
 void ModelWeights::Release(const std::string& name) {
   converted_.erase(name);
-  if (const formats::ConstTensorRef* tensor = folder_.weights().Find(name))
+  if (const formats::ConstTensorRef* tensor = folder_.weights().Find(name)) {
     folder_.weights().ReleasePages(*tensor);
+    folder_.weights().Forget(*tensor);
+  }
 }
 
 }  // namespace plinth::engine

@@ -5,17 +5,18 @@
 #include <utility>
 
 #include "plinth/base/files.h"
+#include "plinth/formats/sealed_file.h"
 
 namespace plinth::formats {
 
 StatusOr<Config> Config::Load(const std::string& folder) {
-  const std::string path = JoinPath(folder, "config.json");
-  if (!FileExists(path)) {
+  PLINTH_ASSIGN_OR_RETURN(const std::string path, FindModelFile(folder, "config.json"));
+  if (path.empty()) {
     return absl::NotFoundError(StrCat(folder, IsFolder(folder)
                                                   ? ": holds no config.json; a model folder is expected"
                                                   : ": no such folder; a model folder is expected"));
   }
-  PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadModelFile(path, kMaxConfigBytes));
   return Parse(text, path);
 }
 

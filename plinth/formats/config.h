@@ -24,7 +24,7 @@ inline constexpr int64_t kMaxConfigBytes = 16 << 20;
 // The getters ending in Or give `fallback` where the key is missing or null. Copies are cheap.
 class Config {
  public:
-  // Reads `folder`/config.json. Errors: NotFound; FileError; as Parse.
+  // Reads `folder`/config.json, or config.json.enc (sealed_file.h). Errors: NotFound; FileError; as Parse.
   static StatusOr<Config> Load(const std::string& folder);
   // `where` begins every message. Errors: as ParseJson; InvalidArgument unless it is an object.
   static StatusOr<Config> Parse(std::string_view text, std::string where);

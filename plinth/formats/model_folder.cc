@@ -105,15 +105,20 @@ StatusOr<ModelFolder> ModelFolder::Open(const std::string& path) {
 
 std::vector<std::string> ModelFolder::DigestFiles() const {
   std::vector<std::string> names = {"config.json"};
-  for (const auto& file : weights_.files()) names.push_back(BaseName(file));
+  for (const auto& file : weights_.files()) names.push_back(PlainName(file));
   std::sort(names.begin(), names.end());
   return names;
+}
+
+StatusOr<std::string> ModelFolder::DigestOf(std::string_view name) const {
+  PLINTH_ASSIGN_OR_RETURN(const std::string path, FindModelFile(path_, name));
+  return Sha256OfModelFile(path.empty() ? JoinPath(path_, name) : path);
 }
 
 StatusOr<std::string> ModelFolder::Digest() const {
   Sha256 all;
   for (const auto& name : DigestFiles()) {
-    PLINTH_ASSIGN_OR_RETURN(const std::string hex, Sha256OfFile(JoinPath(path_, name)));
+    PLINTH_ASSIGN_OR_RETURN(const std::string hex, DigestOf(name));
     // The lines of sha256sum.
     all.Update(StrCat(hex, "  ", name, "\n"));
   }

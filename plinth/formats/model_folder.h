@@ -43,10 +43,12 @@ class ModelFolder {
 
   // Identifies the numbers: what `sha256sum config.json model.safetensors | sha256sum` prints in the
   // folder, over config.json and the weight files (and their index), sorted by name. Reads them all
-  // (1 s per 1.5 GB or so). Errors: FileError.
+  // (1 s per 1.5 GB or so). Errors: FileError, and those of encrypted files (sealed_file.h).
   StatusOr<std::string> Digest() const;
-  // The names that Digest covers, in its order.
+  // The names that Digest covers, in its order, as they are without encryption.
   std::vector<std::string> DigestFiles() const;
+  // SHA-256 of one of them, of its plain bytes: a model has one digest, encrypted or not. Errors: as Digest.
+  StatusOr<std::string> DigestOf(std::string_view name) const;
 
  private:
   ModelFolder(Config config, WeightFiles weights)

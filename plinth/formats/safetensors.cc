@@ -104,15 +104,20 @@ StatusOr<Tensor> CopyTo(const ConstTensorRef& tensor, DType dtype) {
 
 StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path, const SafetensorsOptions& options) {
   SafetensorsFile result;
-  PLINTH_ASSIGN_OR_RETURN(result.file_, MappedFile::Open(path));
-  auto header = ParseSafetensorsHeader(result.file_.bytes(), options);
+  if (IsSealedName(path)) {
+    PLINTH_ASSIGN_OR_RETURN(UnsealedFile unsealed, UnsealedFile::Open(path, CredentialInUse()));
+    result.unsealed_ = std::make_unique<UnsealedFile>(std::move(unsealed));
+  } else {
+    PLINTH_ASSIGN_OR_RETURN(result.file_, MappedFile::Open(path));
+  }
+  auto header = ParseSafetensorsHeader(result.bytes(), options);
   if (!header.ok()) return Prepend(header.status(), path);
   result.header_ = *std::move(header);
   const auto& entries = result.header_.entries;
   result.tensors_.reserve(entries.size());
   for (const auto& e : entries) {
     result.tensors_.push_back(
-        {e.name, e.dtype, e.dims, result.file_.bytes().data() + e.begin, e.end - e.begin, e.stored});
+        {e.name, e.dtype, e.dims, result.bytes().data() + e.begin, e.end - e.begin, e.stored});
   }
   result.by_name_.resize(entries.size());
   std::iota(result.by_name_.begin(), result.by_name_.end(), 0);
@@ -132,7 +137,16 @@ const ConstTensorRef* SafetensorsFile::Find(std::string_view name) const {
 }
 
 void SafetensorsFile::ReleasePages(const ConstTensorRef& tensor) const {
-  file_.Release(tensor.data - file_.bytes().data(), tensor.bytes);
+  if (!unsealed_) file_.Release(tensor.data - bytes().data(), tensor.bytes);
+}
+
+void SafetensorsFile::Forget(const ConstTensorRef& tensor) const {
+  if (unsealed_) unsealed_->Release(tensor.data - bytes().data(), tensor.bytes);
+}
+
+Status SafetensorsFile::Fetch(const ConstTensorRef& tensor) const {
+  if (!unsealed_) return absl::OkStatus();
+  return unsealed_->Fetch(tensor.data - bytes().data(), tensor.bytes);
 }
 
 }  // namespace plinth::formats

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "plinth/base/files.h"
 #include "plinth/base/status.h"
+#include "plinth/formats/sealed_file.h"
 #include "plinth/tensor/tensor.h"
 
 namespace plinth::formats {
@@ -77,11 +79,13 @@ StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> fi
 
 class SafetensorsFile {
  public:
-  // Maps the file. Errors: as MappedFile::Open and ParseSafetensorsHeader, with the path in front.
+  // Maps the file; one whose name ends in ".enc" is decrypted to memory with CredentialInUse() and verified
+  // to its end before it is parsed. Errors: as MappedFile::Open, UnsealedFile::Open and
+  // ParseSafetensorsHeader, with the path in front.
   static StatusOr<SafetensorsFile> Open(const std::string& path, const SafetensorsOptions& options = {});
 
-  const std::string& path() const { return file_.path(); }
-  int64_t file_bytes() const { return file_.size(); }
+  const std::string& path() const { return unsealed_ ? unsealed_->path() : file_.path(); }
+  int64_t file_bytes() const { return static_cast<int64_t>(bytes().size()); }
   // In the order of their bytes. They live as long as this object, and survive its moves.
   const std::vector<ConstTensorRef>& tensors() const { return tensors_; }
   // Null where there is none of that name. Logarithmic time.
@@ -90,10 +94,17 @@ class SafetensorsFile {
 
   // Gives the tensor's pages back to the system once they were copied or packed.
   void ReleasePages(const ConstTensorRef& tensor) const;
+  // For encrypted files, which have no pages to fetch again from: wipes the tensor as far as no other shares
+  // its chunks, and decrypts it again. Between the two it must not be read. Not thread-safe. Without work for
+  // plain files. Errors: as SealedFile::Read.
+  void Forget(const ConstTensorRef& tensor) const;
+  Status Fetch(const ConstTensorRef& tensor) const;
 
  private:
   SafetensorsFile() = default;
+  std::span<const std::byte> bytes() const { return unsealed_ ? unsealed_->bytes() : file_.bytes(); }
   MappedFile file_;
+  std::unique_ptr<UnsealedFile> unsealed_;  // in the place of file_
   SafetensorsHeader header_;
   std::vector<ConstTensorRef> tensors_;
   std::vector<int32_t> by_name_;  // indices into tensors_

@@ -22,7 +22,7 @@ bool ByName(const ConstTensorRef& a, const ConstTensorRef& b) { return a.name < 
 using WeightMap = std::map<std::string, std::string>;
 
 StatusOr<WeightMap> ReadIndex(const std::string& path) {
-  PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxIndexBytes));
+  PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadModelFile(path, kMaxIndexBytes));
   PLINTH_ASSIGN_OR_RETURN(const JsonValue root, ParseJson(text, path));
   const JsonValue* map = root.Find("weight_map");
   if (map == nullptr || map->object() == nullptr) {
@@ -47,7 +47,7 @@ StatusOr<WeightMap> ReadIndex(const std::string& path) {
 // Every tensor lies in the shard that the index names, and no other tensor lies in any shard.
 Status CheckIndex(const std::string& path, const WeightMap& map, const std::vector<SafetensorsFile>& shards) {
   std::map<std::string, const SafetensorsFile*> files;
-  for (const auto& shard : shards) files[BaseName(shard.path())] = &shard;
+  for (const auto& shard : shards) files[PlainName(shard.path())] = &shard;
   for (const auto& [name, shard] : map) {
     if (files.at(shard)->Find(name) == nullptr) {
       return absl::InvalidArgumentError(
@@ -147,10 +147,10 @@ StatusOr<WeightFiles> OpenWeightsFile(const std::string& path, const Safetensors
 }
 
 StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOptions& options) {
-  const std::string single = JoinPath(folder, kSingle);
-  const std::string index = JoinPath(folder, kIndex);
-  if (FileExists(single)) return OpenWeightsFile(single, options);
-  if (!FileExists(index)) {
+  PLINTH_ASSIGN_OR_RETURN(const std::string single, FindModelFile(folder, kSingle));
+  if (!single.empty()) return OpenWeightsFile(single, options);
+  PLINTH_ASSIGN_OR_RETURN(const std::string index, FindModelFile(folder, kIndex));
+  if (index.empty()) {
     if (!IsFolder(folder)) {
       return absl::NotFoundError(StrCat(folder, ": no such folder; a model folder is expected"));
     }
@@ -160,9 +160,11 @@ StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOp
   PLINTH_ASSIGN_OR_RETURN(const WeightMap map, ReadIndex(index));
   std::set<std::string> names;
   for (const auto& [tensor, shard] : map) names.insert(shard);
-  std::vector<std::string> missing;
+  std::vector<std::string> missing, paths;
   for (const auto& name : names) {
-    if (!FileExists(JoinPath(folder, name))) missing.push_back(name);
+    PLINTH_ASSIGN_OR_RETURN(const std::string path, FindModelFile(folder, name));
+    if (path.empty()) missing.push_back(name);
+    paths.push_back(path);
   }
   if (!missing.empty()) {
     const size_t more = missing.size() - std::min(missing.size(), kShown);
@@ -172,7 +174,7 @@ StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOp
   }
   WeightFiles source;
   source.where_ = folder;
-  for (const auto& name : names) PLINTH_RETURN_IF_ERROR(source.AddFile(JoinPath(folder, name), options));
+  for (const auto& path : paths) PLINTH_RETURN_IF_ERROR(source.AddFile(path, options));
   PLINTH_RETURN_IF_ERROR(CheckIndex(index, map, source.shards_));
   source.files_.push_back(index);
   source.Gather();

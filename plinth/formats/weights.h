@@ -20,7 +20,7 @@ class WeightFiles {
   int64_t total_bytes() const;
   // The folder or file that was opened, for messages.
   const std::string& where() const { return where_; }
-  // Paths of the safetensors files, and of the index where there is one; sorted.
+  // Paths of the safetensors files, and of the index where there is one, as they are on the disk; sorted.
   const std::vector<std::string>& files() const { return files_; }
   // The file that a tensor of this source lies in.
   const std::string& FileOf(const ConstTensorRef& tensor) const;
@@ -28,6 +28,9 @@ class WeightFiles {
   // Gives pages back to the system once they were copied or packed; they can still be read.
   void ReleasePages(const ConstTensorRef& tensor) const;
   void ReleasePages() const;
+  // As those of SafetensorsFile.
+  void Forget(const ConstTensorRef& tensor) const { Holder(tensor).Forget(tensor); }
+  Status Fetch(const ConstTensorRef& tensor) const { return Holder(tensor).Fetch(tensor); }
 
  private:
   friend StatusOr<WeightFiles> OpenWeights(const std::string& folder, const SafetensorsOptions& options);
@@ -43,7 +46,8 @@ class WeightFiles {
   std::vector<ConstTensorRef> tensors_;
 };
 
-// Opens `folder`/model.safetensors, else the shards that `folder`/model.safetensors.index.json names.
+// Opens `folder`/model.safetensors, else the shards that `folder`/model.safetensors.index.json names; each
+// file may be encrypted (FindModelFile).
 // Errors: NotFound naming what is expected; as SafetensorsFile::Open; InvalidArgument for an index
 // that leads out of the folder, names a tensor its shard lacks, or leaves one out, and for a tensor
 // that two shards hold.

@@ -1,9 +1,12 @@
 #include "plinth/server/service.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "plinth/base/files.h"
 #include "plinth/base/text.h"
+#include "plinth/formats/credential.h"
 #include "plinth/server/api/routes.h"
 #include "plinth/server/fields.h"
 #include "plinth/server/trace.h"
@@ -114,12 +117,28 @@ class Service::Answer : public http::Exchange {
   const int64_t began_;
 };
 
+namespace {
+
+// The file of the key of encrypted models: what is set, else what systemd passed under this name.
+std::string CredentialOf(const Settings& s) {
+  if (!s.credential.empty()) return s.credential;
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  if (folder == nullptr || *folder == '\0') return "";
+  std::string passed = JoinPath(folder, "plinth-model-key");
+  return FileExists(passed) ? passed : "";
+}
+
+}  // namespace
+
 StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   auto service = std::unique_ptr<Service>(new Service);
   const Settings& s = parts.settings;
   service->log_ = std::make_unique<ServiceLog>(LogLevelOf(s.log_level));
   service->metrics_ = std::make_unique<Metrics>();
   PLINTH_ASSIGN_OR_RETURN(service->access_, MakeAccess(s));
+  if (const std::string credential = CredentialOf(s); !credential.empty()) {
+    PLINTH_RETURN_IF_ERROR(formats::UseCredentialFile(credential));
+  }
   ModelHost::Options host;
   host.context = parts.context;
   host.evidence_keys = s.evidence_keys;
