@@ -56,6 +56,13 @@ StatusOr<Alarm> ReadAlarm(const JsonValue& of, const std::string& where) {
                                     {"message", &AlarmCause::message}}) {
     PLINTH_ASSIGN_OR_RETURN(alarm.cause.*member, Words(of, key, where));
   }
+  // Files of earlier versions know nothing of shelving.
+  if (of.Find("shelved_until_ns") != nullptr) {
+    PLINTH_ASSIGN_OR_RETURN(alarm.shelved, Whole(of, "shelved_ns", where));
+    PLINTH_ASSIGN_OR_RETURN(alarm.shelved_until, Whole(of, "shelved_until_ns", where));
+    PLINTH_ASSIGN_OR_RETURN(alarm.shelved_by, Words(of, "shelved_by", where));
+    PLINTH_ASSIGN_OR_RETURN(alarm.shelved_why, Words(of, "shelved_why", where));
+  }
   PLINTH_ASSIGN_OR_RETURN(alarm.by, Words(of, "by", where));
   PLINTH_ASSIGN_OR_RETURN(alarm.note, Words(of, "note", where));
   PLINTH_ASSIGN_OR_RETURN(const std::string priority, Words(of, "priority", where));
@@ -75,6 +82,13 @@ void WriteTime(int64_t wall, formats::JsonWriter& json) {
   } else {
     json.String(evidence::Rfc3339(wall));
   }
+}
+
+// Shelving whose time is over was never there.
+void Expire(Alarm* alarm, int64_t now) {
+  if (alarm->is_shelved(now)) return;
+  alarm->shelved = alarm->shelved_until = 0;
+  alarm->shelved_by.clear(), alarm->shelved_why.clear();
 }
 
 }  // namespace
@@ -147,8 +161,17 @@ Alarm* Alarms::Lasting(std::string_view source, std::string_view kind, std::stri
   return nullptr;
 }
 
+Alarm* Alarms::Find(int64_t id) {
+  const auto at = std::lower_bound(alarms_.begin(), alarms_.end(), id,
+                                   [](const Alarm& alarm, int64_t wanted) { return alarm.id < wanted; });
+  return at == alarms_.end() || at->id != id ? nullptr : &*at;
+}
+
 void Alarms::MakeRoom() {
-  const auto worth = [](const Alarm& alarm) {
+  const int64_t now = clock_.Wall();
+  const auto worth = [now](const Alarm& alarm) {
+    // With a shelved one the shelving would go.
+    if (alarm.is_shelved(now)) return 1;
     if (!alarm.open()) return 0;
     if (alarm.acknowledged != 0) return 1;
     return 2 + static_cast<int>(alarm.cause.priority);
@@ -172,7 +195,18 @@ int64_t Alarms::Raise(AlarmCause cause) {
     Alarm* alarm = Lasting(cause.source, cause.kind, cause.model, cause.item, cause.target);
     if (alarm == nullptr) {
       if (alarms_.size() >= options_.most) MakeRoom();
-      alarm = &alarms_.emplace_back();
+      // A condition that comes and goes stays on its shelf.
+      const auto shelved = std::find_if(alarms_.rbegin(), alarms_.rend(), [&](const Alarm& a) {
+        const AlarmCause& c = a.cause;
+        return a.is_shelved(now) && c.item == cause.item && c.target == cause.target &&
+               c.kind == cause.kind && c.source == cause.source && c.model == cause.model;
+      });
+      Alarm fresh;
+      if (shelved != alarms_.rend()) {
+        fresh.shelved = shelved->shelved, fresh.shelved_until = shelved->shelved_until;
+        fresh.shelved_by = shelved->shelved_by, fresh.shelved_why = shelved->shelved_why;
+      }
+      alarm = &alarms_.emplace_back(std::move(fresh));
       alarm->id = next_id_++;
       alarm->raised = now;
       alarm->count = 0;
@@ -181,6 +215,7 @@ int64_t Alarms::Raise(AlarmCause cause) {
     alarm->cause = std::move(cause);
     alarm->last = now;
     ++alarm->count;
+    Expire(alarm, now);
     ++changes_;
     changed = *alarm;
   }
@@ -208,9 +243,8 @@ StatusOr<Alarm> Alarms::Acknowledge(int64_t id, std::string_view by, std::string
   Alarm changed;
   {
     const std::lock_guard lock(mutex_);
-    const auto at = std::lower_bound(alarms_.begin(), alarms_.end(), id,
-                                     [](const Alarm& alarm, int64_t wanted) { return alarm.id < wanted; });
-    if (at == alarms_.end() || at->id != id) return absl::NotFoundError(StrCat("there is no alarm ", id));
+    Alarm* const at = Find(id);
+    if (at == nullptr) return absl::NotFoundError(StrCat("there is no alarm ", id));
     if (at->acknowledged != 0) {
       return absl::AlreadyExistsError(
           StrCat("alarm ", id, " was acknowledged by ", at->by, " at ", evidence::Rfc3339(at->acknowledged)));
@@ -225,10 +259,55 @@ StatusOr<Alarm> Alarms::Acknowledge(int64_t id, std::string_view by, std::string
   return changed;
 }
 
+StatusOr<Alarm> Alarms::Shelve(int64_t id, int64_t minutes, std::string_view by, std::string_view why) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  if (by.find_first_not_of(kSpaces) == by.npos)
+    return absl::InvalidArgumentError("by: is empty; say who shelves");
+  if (why.find_first_not_of(kSpaces) == why.npos)
+    return absl::InvalidArgumentError("why: is empty; say why nobody needs to be called");
+  if (minutes < 1 || minutes > kMostShelvedMinutes) {
+    return absl::InvalidArgumentError(
+        StrCat("minutes: is ", minutes, "; 1 to ", kMostShelvedMinutes, " (seven days) are expected"));
+  }
+  Alarm changed;
+  {
+    const std::lock_guard lock(mutex_);
+    Alarm* const at = Find(id);
+    if (at == nullptr) return absl::NotFoundError(StrCat("there is no alarm ", id));
+    at->shelved = clock_.Wall();
+    at->shelved_until = at->shelved + minutes * 60'000'000'000;
+    at->shelved_by = Cut(by, 100);
+    at->shelved_why = Cut(why);
+    ++changes_;
+    changed = *at;
+  }
+  if (changed_) changed_(changed);
+  return changed;
+}
+
+StatusOr<Alarm> Alarms::Unshelve(int64_t id) {
+  Alarm changed;
+  {
+    const std::lock_guard lock(mutex_);
+    Alarm* const at = Find(id);
+    if (at == nullptr) return absl::NotFoundError(StrCat("there is no alarm ", id));
+    if (!at->is_shelved(clock_.Wall()))
+      return absl::AlreadyExistsError(StrCat("alarm ", id, " is not shelved"));
+    at->shelved_until = 0;
+    Expire(at, clock_.Wall());
+    ++changes_;
+    changed = *at;
+  }
+  if (changed_) changed_(changed);
+  return changed;
+}
+
 std::vector<Alarm> Alarms::List(size_t most) const {
-  const auto urgency = [](const Alarm& alarm) {
+  const int64_t now = clock_.Wall();
+  const auto urgency = [now](const Alarm& alarm) {
     if (!alarm.open()) return 0;
-    return alarm.acknowledged != 0 ? 1 : 2 + static_cast<int>(alarm.cause.priority);
+    if (alarm.is_shelved(now)) return 2;
+    return alarm.acknowledged != 0 ? 1 : 3 + static_cast<int>(alarm.cause.priority);
   };
   const std::lock_guard lock(mutex_);
   std::vector<const Alarm*> order;
@@ -236,15 +315,21 @@ std::vector<Alarm> Alarms::List(size_t most) const {
   std::stable_sort(order.begin(), order.end(),
                    [&](const Alarm* a, const Alarm* b) { return urgency(*a) > urgency(*b); });
   std::vector<Alarm> list;
-  for (size_t i = 0; i < std::min(most, order.size()); ++i) list.push_back(*order[i]);
+  for (size_t i = 0; i < std::min(most, order.size()); ++i) {
+    list.push_back(*order[i]);
+    Expire(&list.back(), now);
+  }
   return list;
 }
 
 Alarms::Counts Alarms::counts() const {
   const std::lock_guard lock(mutex_);
   Counts counts;
+  const int64_t now = clock_.Wall();
   for (const Alarm& alarm : alarms_) {
-    counts.unacknowledged += alarm.acknowledged == 0 ? 1 : 0;
+    const bool shelved = alarm.is_shelved(now);
+    counts.shelved += shelved ? 1 : 0;
+    counts.unacknowledged += alarm.acknowledged == 0 && !shelved ? 1 : 0;
     counts.open += alarm.open() ? 1 : 0;
   }
   counts.all = static_cast<int64_t>(alarms_.size());
@@ -282,6 +367,12 @@ Status Alarms::Save() {
       w.Key("model"), w.String(alarm.cause.model);
       w.Key("item"), w.String(alarm.cause.item);
       w.Key("target"), w.String(alarm.cause.target);
+      if (alarm.shelved_until != 0) {
+        w.Key("shelved_ns"), w.Int(alarm.shelved);
+        w.Key("shelved_until_ns"), w.Int(alarm.shelved_until);
+        w.Key("shelved_by"), w.String(alarm.shelved_by);
+        w.Key("shelved_why"), w.String(alarm.shelved_why);
+      }
       w.Key("priority"), w.String(PriorityName(alarm.cause.priority));
       w.Key("message"), w.String(alarm.cause.message);
       w.Key("score"), w.Number(alarm.cause.score);
@@ -316,6 +407,17 @@ void WriteAlarm(const Alarm& alarm, formats::JsonWriter& w) {
   w.Key("acknowledged"), WriteTime(alarm.acknowledged, w);
   w.Key("by"), w.String(alarm.by);
   w.Key("note"), w.String(alarm.note);
+  w.Key("shelved");
+  if (alarm.shelved_until == 0) {
+    w.Null();
+  } else {
+    w.BeginObject();
+    w.Key("at"), WriteTime(alarm.shelved, w);
+    w.Key("until"), WriteTime(alarm.shelved_until, w);
+    w.Key("by"), w.String(alarm.shelved_by);
+    w.Key("why"), w.String(alarm.shelved_why);
+    w.EndObject();
+  }
   w.EndObject();
 }
 

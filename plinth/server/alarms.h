@@ -38,7 +38,11 @@ struct Alarm {
   int64_t ended = 0;         // when its condition was over; 0: it lasts
   int64_t acknowledged = 0;  // when; 0: not yet
   std::string by, note;
+  // Out of sight for a while: until then nobody is called for it, nor for another of the same condition.
+  int64_t shelved = 0, shelved_until = 0;  // when, and until when; 0: not
+  std::string shelved_by, shelved_why;
 
+  bool is_shelved(int64_t now) const { return shelved_until > now; }
   bool open() const { return acknowledged == 0 || ended == 0; }
 };
 
@@ -63,10 +67,20 @@ class Alarms {
   // Errors: NotFound; AlreadyExists with who and when; InvalidArgument without a name.
   StatusOr<Alarm> Acknowledge(int64_t id, std::string_view by, std::string_view note);
 
-  // What is not acknowledged by priority, then what else is open, then history; newest first in each.
+  // Puts the alarm out of sight for so many minutes, in the place of what was there before. When they are
+  // over it comes back by itself. Errors: NotFound; InvalidArgument without a name or a reason, or for
+  // minutes not in [1, kMostShelvedMinutes].
+  StatusOr<Alarm> Shelve(int64_t id, int64_t minutes, std::string_view by, std::string_view why);
+  static constexpr int64_t kMostShelvedMinutes = 7 * 24 * 60;
+  // Brings it back before. Errors: NotFound; AlreadyExists where it is not shelved.
+  StatusOr<Alarm> Unshelve(int64_t id);
+
+  // Expired shelving is left out. What is not acknowledged by priority, then what is shelved, what else is
+  // open, and history; newest first in each.
   std::vector<Alarm> List(size_t most) const;
   struct Counts {
-    int64_t unacknowledged = 0, open = 0, all = 0;
+    int64_t unacknowledged = 0;  // without those that are shelved
+    int64_t open = 0, all = 0, shelved = 0;
     int64_t dropped = 0;    // left out for want of room, since the start
     std::string not_saved;  // why the last Save failed; empty: it did not
   };
@@ -83,6 +97,7 @@ class Alarms {
   Status Read(const std::string& text, const std::string& path);
   Alarm* Lasting(std::string_view source, std::string_view kind, std::string_view model,
                  std::string_view item, std::string_view target);
+  Alarm* Find(int64_t id);
   void MakeRoom();
 
   const Options options_;

@@ -78,6 +78,59 @@ TEST_F(AlarmsTest, IsAcknowledgedOnceByAPersonWithAName) {
   EXPECT_FALSE(alarms->List(1)[0].open());
 }
 
+TEST_F(AlarmsTest, ComesBackFromItsShelfByItself) {
+  const std::string folder = Folder();
+  auto alarms = Open({.most = 10, .folder = folder});
+  alarms->Raise(Cause("a", AlarmPriority::kHigh));
+  alarms->Raise(Cause("b"));
+  EXPECT_EQ(alarms->Shelve(1, 60, " ", "x").status().message(), "by: is empty; say who shelves");
+  EXPECT_EQ(alarms->Shelve(1, 60, "Li", " ").status().message(),
+            "why: is empty; say why nobody needs to be called");
+  EXPECT_EQ(alarms->Shelve(1, 0, "Li", "x").status().message(),
+            "minutes: is 0; 1 to 10080 (seven days) are expected");
+  EXPECT_EQ(alarms->Shelve(1, 10081, "Li", "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(alarms->Shelve(7, 60, "Li", "x").status().message(), "there is no alarm 7");
+  EXPECT_EQ(alarms->Unshelve(1).status().message(), "alarm 1 is not shelved");
+  const auto alarm = alarms->Shelve(1, 60, "Li", "maintenance");
+  ASSERT_TRUE(alarm.ok()) << alarm.status();
+  EXPECT_EQ(alarm->shelved_until - alarm->shelved, 3600 * kSecond);
+  EXPECT_THAT(Ids(*alarms), ElementsAre(2, 1));
+  EXPECT_EQ(alarms->counts().unacknowledged, 1);
+  EXPECT_EQ(alarms->counts().shelved, 1);
+  // A condition that ends and comes again stays there, over a restart too.
+  alarms->End("detect", "point", "m", "a", "y");
+  ASSERT_TRUE(alarms->Save().ok());
+  alarms = Open({.most = 10, .folder = folder});
+  EXPECT_EQ(alarms->Raise(Cause("a")), 3);
+  EXPECT_EQ(alarms->counts().shelved, 2);
+  EXPECT_EQ(alarms->counts().unacknowledged, 1);
+  EXPECT_EQ(alarms->List(3)[1].shelved_why, "maintenance");
+  clock_.Advance(3599 * kSecond);
+  EXPECT_EQ(alarms->counts().shelved, 2);
+  clock_.Advance(kSecond);
+  EXPECT_EQ(alarms->counts().shelved, 0);
+  EXPECT_EQ(alarms->counts().unacknowledged, 3);
+  EXPECT_EQ(alarms->List(3)[0].id, 1) << "it has the highest priority";
+  EXPECT_EQ(alarms->List(3)[0].shelved_until, 0);
+  EXPECT_EQ(alarms->Raise(Cause("a")), 3);
+  ASSERT_TRUE(alarms->Shelve(3, 5, "Li", "again").ok());
+  ASSERT_TRUE(alarms->Unshelve(3).ok());
+  EXPECT_EQ(alarms->counts().shelved, 0);
+}
+
+TEST_F(AlarmsTest, WhatIsShelvedKeepsItsPlace) {
+  const auto alarms = Open({.most = 2, .folder = {}});
+  alarms->Raise(Cause("over"));
+  ASSERT_TRUE(alarms->Acknowledge(1, "Li", "").ok());
+  ASSERT_TRUE(alarms->Shelve(1, 60, "Li", "chatters").ok());
+  alarms->End("detect", "point", "m", "over", "y");
+  alarms->Raise(Cause("b"));
+  ASSERT_TRUE(alarms->Acknowledge(2, "Li", "").ok());
+  alarms->End("detect", "point", "m", "b", "y");
+  alarms->Raise(Cause("c"));  // history that is not shelved goes
+  EXPECT_THAT(Ids(*alarms), ElementsAre(3, 1));
+}
+
 TEST_F(AlarmsTest, ListsWhatIsUrgentFirst) {
   const auto alarms = Open({});
   alarms->Raise(Cause("low"));

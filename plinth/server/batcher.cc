@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
+#include <new>
 
 #include "plinth/base/check.h"
 
@@ -214,7 +215,16 @@ void Batcher::Run(std::unique_lock<std::mutex>& lock, const std::vector<Slice>& 
   for (const engine::Group& group : groups) series += SeriesOf(group);
   const Work& first = *slices[0].of->work;
   lock.unlock();
-  auto results = first.model->session->Run(groups, first.request, StopCheck(&nobody_wants_));
+  const auto compute = [&]() -> StatusOr<std::vector<engine::Forecast>> {
+    try {
+      // Nothing may run out of memory once results are there.
+      for (const Slice& slice : slices) slice.of->results.reserve(TargetsIn(slice.of->work->groups));
+      return first.model->session->Run(groups, first.request, StopCheck(&nobody_wants_));
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("memory ran out; send fewer or shorter series at once");
+    }
+  };
+  auto results = compute();
   const int64_t took = clock_.Monotonic() - began;
   lock.lock();
   ++state_.batches;

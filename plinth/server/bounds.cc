@@ -1,7 +1,9 @@
 #include "plinth/server/bounds.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "plinth/base/memory.h"
 #include "plinth/base/text.h"
 #include "plinth/server/fields.h"
 
@@ -46,7 +48,17 @@ Status CheckAnswerSize(int64_t series, const engine::ForecastRequest& wanted, in
   // In doubles, which cannot overflow.
   const double values =
       static_cast<double>(series) * static_cast<double>(wanted.horizon) * static_cast<double>(levels);
-  if (values <= static_cast<double>(most_values)) return absl::OkStatus();
+  if (values <= static_cast<double>(most_values)) {
+    // Results are kept until the last one is there.
+    const double bytes = values * sizeof(double);
+    constexpr double kWorthAsking = 64 << 20;
+    const double free = bytes < kWorthAsking ? bytes : static_cast<double>(AvailableMemory());
+    if (bytes <= free) return absl::OkStatus();
+    return absl::ResourceExhaustedError(StrCat(series, " series of ", wanted.horizon, " steps at ", levels,
+                                               " levels take ", std::ceil(bytes * 1e-8) / 10,
+                                               " GB of memory, and ", std::floor(free * 1e-8) / 10,
+                                               " GB are free; ask for fewer at once"));
+  }
   return absl::ResourceExhaustedError(StrCat(
       series, " series of ", wanted.horizon, " steps at ", levels, " levels are more than ", most_values,
       " values, the most that one answer may hold (limits.values); ask for fewer at once"));

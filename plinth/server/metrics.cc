@@ -57,6 +57,11 @@ struct Metrics::State {
                                                          .Name("plinth_batch_series")
                                                          .Help("Series of the batch that a request ran in.")
                                                          .Register(registry);
+  prometheus::Family<prometheus::Counter>& input =
+      prometheus::BuildCounter()
+          .Name("plinth_input_findings_total")
+          .Help("What the input watch found in requests, by model and kind.")
+          .Register(registry);
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {}
@@ -79,6 +84,10 @@ void Metrics::Computed(std::string_view model, double queue_seconds, double comp
   state_->batch.Add(labels, kSeries).Observe(static_cast<double>(batch_series));
 }
 
+void Metrics::InputFound(std::string_view model, std::string_view kind) {
+  state_->input.Add({{"model", std::string(model)}, {"kind", std::string(kind)}}).Increment();
+}
+
 std::string Metrics::Text(Service& service) const {
   // What stands at this moment is asked for now.
   prometheus::Registry now;
@@ -92,6 +101,8 @@ std::string Metrics::Text(Service& service) const {
   gauge("plinth_ready", "1 where new work is taken.", service.readiness().ready ? 1 : 0);
   gauge("process_resident_memory_bytes", "Resident memory of the process.",
         static_cast<double>(ResidentBytes()));
+  gauge("plinth_input_series", "Series that the input watch remembers.",
+        static_cast<double>(service.input().counts().series));
   auto& proven = prometheus::BuildGauge()
                      .Name("plinth_model_proven")
                      .Help("1 where valid evidence covers the loaded model.")

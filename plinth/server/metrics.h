@@ -22,6 +22,8 @@ class Metrics {
   // One batch result of one request.
   void Computed(std::string_view model, double queue_seconds, double compute_seconds, int64_t series,
                 int64_t batch_series);
+  // One finding of the input watch.
+  void InputFound(std::string_view model, std::string_view kind);
   // The text format, with gauges as they stand now.
   std::string Text(Service& service) const;
 

@@ -156,6 +156,9 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->events_ = std::make_unique<Events>(Events::Options{});
   service->recent_ = std::make_unique<RecentForecasts>(RecentForecasts::Options{});
   service->load_ = std::make_unique<LoadWindow>();
+  service->input_ = std::make_unique<InputWatch>(
+      InputWatch::Options{s.watch_input, static_cast<size_t>(s.watch_series),
+                          s.watch_idle_seconds * 1'000'000'000, s.watch_gap_share});
   service->context_ = parts.context;
   service->started_ = Clock::System().Wall();
   service->WatchAlarms();
@@ -259,6 +262,26 @@ StatusOr<std::vector<std::string>> Service::Reload(const Settings& fresh) {
 std::shared_ptr<const Settings> Service::settings() const {
   const std::lock_guard lock(mutex_);
   return settings_;
+}
+
+std::vector<InputFinding> Service::LookAtInput(std::string_view model, std::string_view source,
+                                               std::span<const engine::SeriesItem> items,
+                                               std::span<const std::string> targets) {
+  constexpr int kMostAlarms = 16;  // that one request may raise
+  InputWatch::Result seen = input_->Look({model, source, items, targets});
+  for (const InputFinding& f : seen.findings) metrics_->InputFound(model, InputKindName(f.kind));
+  if (!settings()->watch_alarms) return std::move(seen.findings);
+  for (const InputWatch::Over& over : seen.over) {
+    alarms_->End("input", InputKindName(over.kind), model, items[over.item].item, targets[over.target]);
+  }
+  int raised = 0;
+  for (const InputFinding& f : seen.findings) {
+    const std::string& item = items[f.item].item;
+    if (item.empty() || ++raised > kMostAlarms) continue;
+    alarms_->Raise({"input", std::string(InputKindName(f.kind)), std::string(model), item, targets[f.target],
+                    AlarmPriority::kLow, StrCat(InputKindName(f.kind), ": ", f.message), f.score});
+  }
+  return std::move(seen.findings);
 }
 
 Service::Readiness Service::readiness() const {

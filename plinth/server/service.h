@@ -19,6 +19,7 @@
 #include "plinth/server/events.h"
 #include "plinth/server/http/router.h"
 #include "plinth/server/http/site.h"
+#include "plinth/server/input_watch.h"
 #include "plinth/server/load_window.h"
 #include "plinth/server/metrics.h"
 #include "plinth/server/model_host.h"
@@ -68,11 +69,18 @@ class Service : public http::Site {
   Events& events() { return *events_; }
   RecentForecasts& recent() { return *recent_; }
   LoadWindow& load() { return *load_; }
+  const InputWatch& input() const { return *input_; }
   const Context& context() const { return context_; }
   int64_t started() const { return started_; }  // Clock::Wall
   // As of now; a copy, since Reload may change it.
   std::shared_ptr<const Settings> settings() const;
   const http::Router& router() const { return *router_; }
+
+  // What is remarkable about a request's series (InputWatch): counted, and an alarm of low priority where the
+  // item has a name and watch.alarms is on. `source` tells clients and sessions apart.
+  std::vector<InputFinding> LookAtInput(std::string_view model, std::string_view source,
+                                        std::span<const engine::SeriesItem> items,
+                                        std::span<const std::string> targets);
 
   // Whether new work is taken, and why not.
   struct Readiness {
@@ -115,6 +123,7 @@ class Service : public http::Site {
   std::unique_ptr<Events> events_;
   std::unique_ptr<RecentForecasts> recent_;
   std::unique_ptr<LoadWindow> load_;
+  std::unique_ptr<InputWatch> input_;
   Context context_;
   int64_t started_ = 0;
   std::unique_ptr<ModelHost> models_;

@@ -48,6 +48,10 @@ struct Settings {
   int64_t burst = 0;
   // [sessions]
   int64_t sessions = 10000, session_idle_seconds = 3600;
+  // [watch]
+  bool watch_input = true, watch_alarms = true;
+  int64_t watch_series = 10000, watch_idle_seconds = 86400;
+  double watch_gap_share = 0.3;
   // [access]
   std::string keys_file;
   bool open_access = false;

@@ -64,6 +64,17 @@ constexpr Setting kSettings[] = {
      "rolling series whose history is kept; 0 turns sessions off"},
     {"sessions.idle_seconds", &Settings::session_idle_seconds, 1, 1e9,
      "a history is dropped after so long without a request"},
+    {"watch.input", &Settings::watch_input, 0, 1,
+     "look at what clients send: range, flat lines, replays, shape, gaps, cut-off values; nothing is "
+     "changed"},
+    {"watch.alarms", &Settings::watch_alarms, 0, 1,
+     "what is found in a series with a name is an alarm of low priority, too", false, kReload},
+    {"watch.series", &Settings::watch_series, 0, 1e7,
+     "series with a name that are remembered, about 3 kB each; 0 looks at each request by itself"},
+    {"watch.idle_seconds", &Settings::watch_idle_seconds, 1, 1e9,
+     "a series is forgotten after so long without a request"},
+    {"watch.gap_share", &Settings::watch_gap_share, 0, 1,
+     "more gaps than this share of the newest 256 rows are a finding"},
     {"access.keys", &Settings::keys_file, 0, 0,
      "file of API keys (`plinth serve --new-key` writes its lines); without one everybody may do everything",
      kPath, kReload},
@@ -76,7 +87,10 @@ constexpr Setting kSettings[] = {
     {"service.state_folder", &Settings::state_folder, 0, 0,
      "folder for alarms and their acknowledgements; without one they last as long as the process", kPath},
     {"service.credential", &Settings::credential, 0, 0,
-     "file with the key of encrypted model folders (32 bytes, or 64 hexadecimal digits)", kPath},
+     "file with the key of encrypted model folders (32 bytes, or 64 hexadecimal digits); by default what "
+     "systemd "
+     "passes as plinth-model-key",
+     kPath},
 };
 
 }  // namespace

@@ -95,6 +95,7 @@ void AlarmsOpen(Service& service, JsonWriter& w) {
   w.Key("alarms"), w.BeginObject();
   w.Key("unacknowledged"), w.Int(counts.unacknowledged);
   w.Key("open"), w.Int(counts.open);
+  w.Key("shelved"), w.Int(counts.shelved);
   w.Key("all"), w.Int(counts.all);
   w.Key("dropped"), w.Int(counts.dropped);
   w.Key("kept_on_disk"), w.Bool(!service.settings()->state_folder.empty());
@@ -116,6 +117,7 @@ std::string StatusDocument(Service& service) {
   Engine(service, w);
   w.Key("load"), service.load().WriteJson(w);
   AlarmsOpen(service, w);
+  w.Key("input"), service.input().WriteJson(w);
   w.Key("forecasts"), service.recent().WriteList(w);
   w.EndObject();
   w.EndLine();

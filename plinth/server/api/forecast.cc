@@ -38,6 +38,7 @@ struct Job {
   std::vector<size_t> order;  // place in the results of each item's first target
   double seconds = 0;
   int priority = 0;
+  std::vector<InputFinding> input;  // what the input watch found
 };
 
 // "level": [80, 95] are intervals, each two quantiles.
@@ -105,9 +106,12 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
                                                   {settings->series, settings->values}));
   PLINTH_RETURN_IF_ERROR(CheckAnswerSize(
       static_cast<int64_t>(job->series.items.size() * job->series.targets.size()), wanted, settings->values));
+  std::string source = request.key;
   if (const auto field = root.Find("session")) {
     PLINTH_RETURN_IF_ERROR(Continue(service, request, *field, &job->series));
+    source += StrCat("\n", field->Text().value_or(""));
   }
+  job->input = service.LookAtInput(job->model->name(), source, job->series.items, job->series.targets);
   PLINTH_ASSIGN_OR_RETURN(job->together, ReadTogether(root, job->series, info));
   return job;
 }
@@ -157,6 +161,10 @@ class Writer {
     } else {
       json_.EndArray();
       Notes();
+      if (!job_->input.empty()) {
+        json_.Key("input");
+        WriteFindings(job_->input, job_->series.items, job_->series.targets, json_);
+      }
       json_.Key("timing"), json_.BeginObject();
       json_.Key("queue_seconds"), json_.Number(static_cast<double>(timing_.queued) / 1e9);
       json_.Key("compute_seconds"), json_.Number(static_cast<double>(timing_.computed) / 1e9);

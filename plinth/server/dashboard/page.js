@@ -104,7 +104,7 @@ function overall() {
   if (names('failed')) return ['high', 'high', say('state_failed')];
   const waits = status.alarms.unacknowledged;
   if (waits > 0) {
-    const worst = ['high', 'medium', 'low'].find((p) => status.alarms.list.some((a) => a.priority === p && !a.acknowledged)) || 'low';
+    const worst = ['high', 'medium', 'low'].find((p) => status.alarms.list.some((a) => a.priority === p && !a.acknowledged && !a.shelved)) || 'low';
     return [worst, worst, waits === 1 ? say('state_alarm_1') : say('state_alarms', whole(waits))];
   }
   if (status.unproven) return ['medium', 'medium', say('state_unproven')];
@@ -226,11 +226,11 @@ function showFigures() {
 }
 
 // ---- alarms ----
-let taking = null;  // the alarm that the dialog is about
+let taking = null;  // the alarm that a dialog is about
 const place = (a) => [a.item, a.target].filter(Boolean).join(' · ') || a.model || a.source;
 
 function alarmRow(a) {
-  const taken = Boolean(a.acknowledged);
+  const taken = Boolean(a.acknowledged || a.shelved);
   const row = make('tr', (taken ? 'taken ' : 'open ') + a.priority);
   row.append(make('td', '', make('span', 'mark', shape(a.priority + (taken ? '-taken' : '')), say('priority_' + a.priority))), make('td', '', clock(a.raised)));
   const where = make('td', '', place(a));
@@ -241,16 +241,25 @@ function alarmRow(a) {
   if (a.count > 1) what.append(make('small', '', say('times_seen', whole(a.count), clock(a.last))));
   row.append(where, what, make('td', '', a.ended ? say('condition_over', clock(a.ended)) : say('condition_lasts')));
   const cell = make('td', '');
-  if (taken) {
+  const button = (act, then) => {
+    const made = make('button', '', say('act_' + act));
+    made.type = 'button';
+    made.dataset.alarm = a.id;
+    made.dataset.act = act;
+    made.setAttribute('aria-label', say('label_' + act, a.id + ': ' + place(a)));
+    made.addEventListener('click', then);
+    return made;
+  };
+  if (a.acknowledged) {
     cell.append(say('acknowledged_by', a.by, clock(a.acknowledged)));
     if (a.note) cell.append(make('small', '', a.note));
+  }
+  if (a.shelved) {
+    cell.append(make('p', 'shelf', say('shelved_until', clock(a.shelved.until), a.shelved.by), make('small', '', a.shelved.why)));
+    cell.append(button('unshelve', () => ask(a, 'unshelve')));
   } else {
-    const button = make('button', '', say('acknowledge'));
-    button.type = 'button';
-    button.dataset.alarm = a.id;
-    button.setAttribute('aria-label', say('acknowledge_label', a.id + ': ' + place(a)));
-    button.addEventListener('click', () => ask(a));
-    cell.append(button);
+    if (!a.acknowledged) cell.append(button('acknowledge', () => ask(a, 'acknowledge')), ' ');
+    if (!a.ended) cell.append(button('shelve', () => ask(a, 'shelve')));
   }
   row.append(cell);
   return row;
@@ -262,46 +271,60 @@ function showAlarms() {
   const hints = [];
   if (alarms.dropped) hints.push(say('alarms_dropped', whole(alarms.dropped)));
   if (alarms.all > alarms.list.length) hints.push(say('alarms_more', whole(alarms.list.length), whole(alarms.all)));
+  if (alarms.shelved) hints.push(say('alarms_shelved', whole(alarms.shelved)));
+  const seen = Object.entries(status.input.found).filter(([, n]) => n > 0);
+  if (seen.length) hints.push(say('input_found', whole(status.input.windows), seen.map(([kind, n]) => say('input_' + kind) + ' ' + whole(n)).join(', ')));
   if (alarms.all && !alarms.kept_on_disk) hints.push(say('alarms_volatile'));
   write($('alarms-hint'), hints.join(' '));
   $('alarms-hint').hidden = !hints.length;
   $('alarms-none').hidden = alarms.list.length > 0;
   $('alarms-scroll').hidden = !alarms.list.length;
   if (!changed('alarms', alarms.list)) return;
-  const focus = document.activeElement && document.activeElement.dataset.alarm;
+  const held = document.activeElement && document.activeElement.dataset.alarm ? document.activeElement.dataset : null;
+  const focus = held && '[data-alarm="' + Number(held.alarm) + '"]', act = held && held.act;
   $('alarms').tBodies[0].replaceChildren(...alarms.list.map(alarmRow));
-  const again = focus && $('alarms').querySelector('[data-alarm="' + Number(focus) + '"]');
+  const again = focus && Array.from($('alarms').querySelectorAll(focus)).find((e) => e.dataset.act === act);
   if (again) again.focus();
 }
 
-function ask(a) {
+// One dialog for all that a person does with an alarm.
+let act = 'acknowledge';
+function ask(a, what) {
   taking = a;
-  write($('acknowledge-what'), '#' + a.id + ' ' + place(a) + ': ' + a.message);
-  write($('acknowledge-wrong'), '');
+  act = what;
+  $('act').className = what;
+  write($('act-title'), say('title_' + what));
+  write($('act-yes'), say('act_' + what));
+  write($('note-label'), what === 'shelve' ? say('why') : say('note'));
+  write($('act-what'), '#' + a.id + ' ' + place(a) + ': ' + a.message);
+  write($('act-wrong'), '');
   $('by').value = sessionStorage.getItem('plinth-by') || '';
   $('note').value = '';
-  $('acknowledge').showModal();
-  ($('by').value ? $('note') : $('by')).focus();
+  $('act').showModal();
+  ($('by').value ? (what === 'shelve' ? $('minutes') : what === 'unshelve' ? $('act-yes') : $('note')) : $('by')).focus();
 }
-async function acknowledge() {
-  const by = $('by').value.trim();
-  if (!by) {
-    write($('acknowledge-wrong'), say('by_missing'));
-    $('by').focus();
-    return;
-  }
-  $('acknowledge-yes').disabled = true;
+async function perform() {
+  const by = $('by').value.trim(), note = $('note').value.trim(), minutes = Number($('minutes').value);
+  const wrong = (words, field) => {
+    write($('act-wrong'), words);
+    $(field).focus();
+  };
+  if (!by) return wrong(say('by_missing'), 'by');
+  if (act === 'shelve' && !(Number.isInteger(minutes) && minutes >= 1 && minutes <= 10080)) return wrong(say('minutes_wrong'), 'minutes');
+  if (act === 'shelve' && !note) return wrong(say('why_missing'), 'note');
+  const body = {acknowledge: {by, note}, shelve: {by, why: note, minutes}, unshelve: {by}}[act];
+  $('act-yes').disabled = true;
   try {
-    const answer = await request('/v1/alarms/' + taking.id + '/acknowledge',
-      {method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify({by, note: $('note').value.trim()})});
+    const answer = await request('/v1/alarms/' + taking.id + '/' + act,
+      {method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify(body)});
     if (!answer.ok) throw new Error((await answer.json()).error || answer.status);
     sessionStorage.setItem('plinth-by', by);
-    $('acknowledge').close();
+    $('act').close();
     poll();
   } catch (error) {
-    write($('acknowledge-wrong'), say('acknowledge_failed', error.message));
+    write($('act-wrong'), say('act_failed', error.message));
   } finally {
-    $('acknowledge-yes').disabled = false;
+    $('act-yes').disabled = false;
   }
 }
 
@@ -546,10 +569,10 @@ async function begin() {
     e.preventDefault();
     then();
   });
-  submit('acknowledge-form', acknowledge);
+  submit('act-form', perform);
   submit('entry-form', unlock);
-  $('by').addEventListener('input', () => write($('acknowledge-wrong'), ''));
-  $('acknowledge-no').addEventListener('click', () => $('acknowledge').close());
+  for (const field of ['by', 'note', 'minutes']) $(field).addEventListener('input', () => write($('act-wrong'), ''));
+  $('act-no').addEventListener('click', () => $('act').close());
   // Without a key there is nothing to see behind it.
   $('entry').addEventListener('cancel', (e) => e.preventDefault());
   document.addEventListener('visibilitychange', () => { if (!document.hidden && !locked) poll(); });
