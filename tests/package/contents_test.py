@@ -92,7 +92,8 @@ class Contents(unittest.TestCase):
                 self.path(f"lib/systemd/system/{name}"))
 
     def test_unit_agrees_with_the_settings(self):
-        unit, table = self.read("lib/systemd/system/plinth.service"), run(self.path("usr/bin/plinth-serve"), "--settings")
+        unit = self.read("lib/systemd/system/plinth.service")
+        table = run(self.path("usr/bin/plinth-serve"), "--settings")
 
         def number(pattern, text):
             return int(re.search(pattern, text).group(1))

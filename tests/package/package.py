@@ -33,7 +33,8 @@ def build(folder):
     """Builds the package as `make package` does, in `folder`; gives its path."""
     run("cmake", "--build", BUILD, "--target", "plinth_manual")
     # Compressed quickly: nobody downloads it.
-    run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", "-B", folder)
+    config = os.path.join(BUILD, "CPackConfig.cmake")
+    run("cpack", "--config", config, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", "-B", folder)
     found = [name for name in os.listdir(folder) if name.endswith(".deb")]
     assert len(found) == 1, found
     return os.path.join(folder, found[0])
