@@ -117,7 +117,14 @@ std::vector<std::string> JsonField::Keys() const {
   return keys;
 }
 
-Status JsonField::ExpectObject() const { return is_object() ? absl::OkStatus() : Refuse("an object"); }
+Status JsonField::ExpectObject() const {
+  if (!is_object()) return Refuse("an object");
+  std::vector<std::string> keys = Keys();
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  if (twice == keys.end()) return absl::OkStatus();
+  return FieldError(PathOf(twice->substr(0, kShown)), "is given twice");
+}
 
 Status JsonField::CheckKeys(const std::vector<std::string_view>& known) const {
   PLINTH_RETURN_IF_ERROR(ExpectObject());

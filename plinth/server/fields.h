@@ -36,7 +36,7 @@ class JsonField {
   std::vector<std::string> Keys() const;
   // Error: names the first key that is not known, and those that are.
   Status CheckKeys(const std::vector<std::string_view>& known) const;
-  // Error unless it is an object (an array).
+  // Error unless it is an object, with each key once.
   Status ExpectObject() const;
   StatusOr<std::vector<JsonField>> Elements(size_t most) const;
 
