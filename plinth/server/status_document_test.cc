@@ -129,6 +129,28 @@ TEST_F(DashboardTest, TheStatusHasWhatThePageNeeds) {
   EXPECT_EQ(*forecast.Find("frequency")->text(), "h");
 }
 
+TEST_F(DashboardTest, InferencesAreShownToo) {
+  const auto infer = [&](const std::string& data) {
+    return Ask("POST", "/v2/models/shipped/infer",
+               StrCat(R"({"inputs": [{"name": "context", "datatype": "FP64", "shape": [2, 4], "data": )", data,
+                      R"(}], "parameters": {"horizon": 3}})"));
+  };
+  ASSERT_EQ(infer("[1, 2, 3, 4, 8, 7, 6, 5]").status, 200);
+  // The same rows of another request are the same series.
+  ASSERT_EQ(infer("[2, 3, 4, 5, 7, 6, 5, 4]").status, 200);
+  const JsonValue status = Read(Ask("GET", "/v1/status"));
+  const JsonValue::Array& forecasts = *status.Find("forecasts")->array();
+  ASSERT_EQ(forecasts.size(), 2u);
+  EXPECT_EQ(*forecasts[0].Find("item")->text(), "shipped[1]");
+  EXPECT_EQ(*forecasts[1].Find("item")->text(), "shipped[0]");
+  EXPECT_EQ(*forecasts[1].Find("target")->text(), "context");
+  EXPECT_EQ(*forecasts[1].Find("steps")->integer(), 3);
+  const JsonValue series = Read(Ask("GET", StrCat("/v1/recent/", *forecasts[1].Find("id")->integer())));
+  const JsonValue::Array& history = *series.Find("history")->array();
+  ASSERT_EQ(history.size(), 4u);
+  EXPECT_EQ(*history[3].integer(), 5);
+}
+
 TEST_F(DashboardTest, TheStatusIsCheap) {
   for (int i = 0; i < 64; ++i) {
     ASSERT_EQ(Forecast(StrCat("item ", i), "1,2,3,4,5,6,7,8", 8).status, 200);

@@ -92,6 +92,23 @@ InferAnswer MakeAnswer(const Job& job, std::span<const engine::Forecast> forecas
   return answer;
 }
 
+// For the dashboard. Rows of a tensor have neither names nor times: a row is known by its model and place.
+void Remember(Service& service, const Job& job, std::span<const engine::Forecast> forecasts) {
+  static const std::vector<std::string> kTargets = {"context"};
+  // Only so many are kept of one request, and a tensor may have very many rows.
+  const size_t count = std::min(job.series.rows.size(), RecentForecasts::Options{}.fresh);
+  std::vector<engine::SeriesItem> items(count);
+  for (size_t r = 0; r < count; ++r) {
+    items[r].item = StrCat(job.model->name(), "[", r, "]");
+    items[r].numbered = true;
+    items[r].values.emplace_back(job.series.rows[r].begin(), job.series.rows[r].end());
+  }
+  service.recent().Keep(
+      {job.model->name(), evidence::StateName(job.model->gate.state), items, kTargets, job.request.levels},
+      [&](size_t item, size_t) -> std::span<const double> { return forecasts[item].values; });
+  service.events().Publish("forecast", "{}");
+}
+
 }  // namespace
 
 Status OutOfMemory() {
@@ -151,10 +168,11 @@ Status Infer(Service& service, ModelPtr model, const InferRequest& request, doub
   if (parameters.seconds > 0)
     seconds = seconds > 0 ? std::min(seconds, parameters.seconds) : parameters.seconds;
   service.Submit({std::move(work), seconds, exchange,
-                  [job, exchange, finish = std::move(finish)](const std::vector<engine::Forecast>& forecasts,
-                                                              const Work::Timing&) {
+                  [&service, job, exchange, finish = std::move(finish)](
+                      const std::vector<engine::Forecast>& forecasts, const Work::Timing&) {
                     std::optional<InferAnswer> answer;
                     try {
+                      Remember(service, *job, forecasts);
                       answer = MakeAnswer(*job, forecasts);
                     } catch (const std::bad_alloc&) {
                       exchange->Send(ToResponse(OutOfMemory()));
