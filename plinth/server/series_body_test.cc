@@ -123,6 +123,13 @@ TEST_F(SeriesBodyTest, KeepsWithinTheLimits) {
               HasSubstr("limits.values"));
 }
 
+TEST(JsonBody, TakesEachKeyOnce) {
+  const auto body = JsonBody::Parse(R"({"a": 1, "b": {"c": 1, "d": 2, "c": 3}, "a": 2})");
+  ASSERT_TRUE(body.ok()) << body.status();
+  EXPECT_EQ(body->root().CheckKeys({"a", "b"}).message(), "a: is given twice");
+  EXPECT_EQ(body->root().Find("b")->ExpectObject().message(), "b.c: is given twice");
+}
+
 TEST(JsonBody, SaysWhatIsNoJson) {
   for (const char* bad : {"", "{", "{\"a\":}", "nul", "{\"a\":NaN}", "\xff\xfe", "[1,2", "{\"a\":1}x"}) {
     EXPECT_EQ(JsonBody::Parse(bad).status().code(), absl::StatusCode::kInvalidArgument) << bad;
