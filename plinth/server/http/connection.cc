@@ -1,13 +1,11 @@
 #include "plinth/server/http/connection.h"
 
 #include <algorithm>
-#include <atomic>
-#include <boost/asio/dispatch.hpp>
 #include <cstring>
-#include <mutex>
-#include <vector>
 
 #include "plinth/base/text.h"
+#include "plinth/server/http/connection_exchange.h"
+#include "plinth/server/http/framing.h"
 
 namespace plinth::server::http {
 namespace {
@@ -15,7 +13,6 @@ namespace {
 namespace beast = boost::beast::http;
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-constexpr int64_t kLingerSeconds = 2;
 constexpr size_t kLeastRead = 4096, kMostRead = 256 << 10;
 // Requests sent ahead of their answers are read up to here.
 constexpr size_t kAhead = 64 << 10;
@@ -31,70 +28,6 @@ std::string Lower(std::string_view text) {
 }
 
 }  // namespace
-
-class ConnectionExchange : public Exchange {
- public:
-  ConnectionExchange(std::shared_ptr<Connection> connection, uint64_t number)
-      : connection_(std::move(connection)), number_(number) {}
-  ~ConnectionExchange() override {
-    if (answered_) return;
-    Send(ErrorResponse(500, "internal",
-                       "the request was dropped without an answer; this is a fault of the server"));
-  }
-
-  void Send(Response response) override {
-    if (answered_.exchange(true)) return;
-    boost::asio::dispatch(
-        connection_->shared_.io,
-        [c = connection_, n = number_, r = std::move(response)]() mutable { c->Answer(n, std::move(r)); });
-  }
-
-  void Stream(Response head, Producer producer) override {
-    if (answered_.exchange(true)) return;
-    boost::asio::dispatch(connection_->shared_.io, [c = connection_, n = number_, r = std::move(head),
-                                                    p = std::move(producer)]() mutable {
-      c->BeginStream(n, std::move(r), std::move(p));
-    });
-  }
-
-  void Wake() override {
-    boost::asio::dispatch(connection_->shared_.io, [c = connection_, n = number_] { c->Woken(n); });
-  }
-
-  void Run(std::function<void()> then) override {
-    boost::asio::dispatch(connection_->shared_.io, std::move(then));
-  }
-
-  bool gone() const override { return gone_; }
-
-  void OnGone(std::function<void()> then) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!gone_) {
-        then_.push_back(std::move(then));
-        return;
-      }
-    }
-    then();
-  }
-
-  void SetGone() {
-    std::vector<std::function<void()>> then;
-    {
-      const std::lock_guard lock(mutex_);
-      gone_ = true;
-      then.swap(then_);
-    }
-    for (const auto& call : then) call();
-  }
-
- private:
-  const std::shared_ptr<Connection> connection_;
-  const uint64_t number_;
-  std::atomic<bool> answered_ = false, gone_ = false;
-  std::mutex mutex_;
-  std::vector<std::function<void()>> then_;
-};
 
 Connection::Connection(std::shared_ptr<Shared> shared, std::string peer)
     : owner_(std::move(shared)), shared_(*owner_), peer_(std::move(peer)) {
@@ -224,13 +157,16 @@ void Connection::Parse() {
       BeginHeader();
     }
     boost::system::error_code error;
-    begin_ += parser_->put(boost::asio::buffer(buffer_.data() + begin_, end_ - begin_), error);
+    const std::string_view header(buffer_.data() + begin_, end_ - begin_);
+    const size_t taken = parser_->put(boost::asio::buffer(header.data(), header.size()), error);
+    begin_ += taken;
     if (error && error != beast::error::need_more) {
       RefuseMalformed(error);
       return;
     }
     if (state_ == State::kHeader && parser_->is_header_done()) {
-      if (!HeaderDone()) return;
+      // The parser takes a header in one piece, once it is there.
+      if (!HeaderDone(header.substr(0, taken))) return;
       state_ = State::kBody;
       if (!parser_->is_done() && begin_ < end_) continue;
     }
@@ -243,6 +179,16 @@ void Connection::Parse() {
     if (ended_) {
       Close();
       return;
+    }
+    if (state_ == State::kBody) {
+      // What lies between the parts of a chunked body and behind it is no body, and has no other bound.
+      if (end_ - begin_ > static_cast<size_t>(shared_.limits.header_bytes)) {
+        Refuse(400, "malformed_request",
+               StrCat("a chunk's extensions, or the fields behind the body, are larger than ",
+                      shared_.limits.header_bytes, " bytes"));
+        return;
+      }
+      SetBodyDeadline();
     }
     ReadMore();
     return;
@@ -264,7 +210,7 @@ void Connection::RefuseMalformed(const boost::system::error_code& error) {
   }
 }
 
-bool Connection::HeaderDone() {
+bool Connection::HeaderDone(std::string_view header) {
   const auto& message = parser_->get();
   old_ = message.version() < 11;
   if (message.version() > 11) {
@@ -277,6 +223,16 @@ bool Connection::HeaderDone() {
     return false;
   }
   request_ = Head();
+  if (const std::string wrong = CheckFraming(header, request_.target, request_.fields, old_);
+      !wrong.empty()) {
+    Refuse(400, "malformed_request", wrong);
+    return false;
+  }
+  const std::string_view expect = request_.Field("expect");
+  if (!expect.empty() && !boost::beast::iequals(message[beast::field::expect], "100-continue")) {
+    Refuse(417, "expectation", "100-continue is all that may be expected");
+    return false;
+  }
   const Status target = SplitTarget(&request_);
   if (!target.ok()) {
     Refuse(400, "malformed_request", std::string(target.message()));
@@ -295,7 +251,8 @@ bool Connection::HeaderDone() {
     return false;
   }
   if (!ChargeBody(std::max<int64_t>(bytes, 0))) return false;
-  SetDeadline(SecondsFor(bytes < 0 ? shared_.limits.body_bytes : bytes));
+  body_began_ = shared_.now;
+  SetBodyDeadline();
   if (bytes != 0 && boost::beast::iequals(message[beast::field::expect], "100-continue")) {
     writing_ = true;
     StartWrite({boost::asio::buffer(kContinue), boost::asio::const_buffer()});
@@ -356,135 +313,6 @@ void Connection::Dispatch() {
   shared_.site.Handle(std::move(request_), std::move(exchange));
   // Whoever asks for much and leaves shows as the end of what can be read.
   if (state_ == State::kHandling || state_ == State::kStreaming) ReadMore();
-}
-
-void Connection::Answer(uint64_t number, Response response) {
-  if (number != number_ || state_ != State::kHandling) return;
-  body_ = std::move(response.body);
-  const int64_t length = static_cast<int64_t>(body_.size());
-  WriteHead(response, length);
-  if (head_only_) body_.clear();
-  state_ = State::kWriting;
-  SetDeadline(SecondsFor(length));
-  Write();
-}
-
-void Connection::Write() {
-  more_to_write_ = writing_;
-  if (writing_) return;
-  writing_ = true;
-  StartWrite({boost::asio::buffer(head_), boost::asio::buffer(body_)});
-}
-
-void Connection::WriteHead(const Response& response, int64_t length) {
-  std::string& out = head_;
-  out.clear();
-  StrAppend(&out, "HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status),
-            "\r\nserver: plinth\r\ndate: ", shared_.date, "\r\n");
-  if (!response.content_type.empty() && response.status != 204 && response.status != 304) {
-    StrAppend(&out, "content-type: ", response.content_type, "\r\n");
-  }
-  if (length >= 0 && response.status != 204 && response.status != 304) {
-    StrAppend(&out, "content-length: ", length, "\r\n");
-  }
-  if (chunked_) StrAppend(&out, "transfer-encoding: chunked\r\n");
-  if (!keep_alive_) {
-    StrAppend(&out, "connection: close\r\n");
-  } else if (old_) {
-    StrAppend(&out, "connection: keep-alive\r\n");
-  }
-  for (const auto& [name, value] : response.fields) StrAppend(&out, name, ": ", value, "\r\n");
-  out += "\r\n";
-}
-
-void Connection::BeginStream(uint64_t number, Response head, Producer producer) {
-  if (number != number_ || state_ != State::kHandling) return;
-  chunked_ = !old_;
-  if (old_) keep_alive_ = false;
-  WriteHead(head, -1);
-  producer_ = std::move(producer);
-  state_ = State::kStreaming;
-  last_ = head_only_;
-  body_.clear();
-  SetDeadline(SecondsFor(0));
-  Write();
-}
-
-void Connection::Woken(uint64_t number) {
-  if (number == number_ && state_ == State::kStreaming && !writing_) WritePiece();
-}
-
-void Connection::WritePiece() {
-  if (last_) {
-    Finished();
-    return;
-  }
-  std::string piece;
-  const Produced produced = producer_(&piece);
-  if (produced == Produced::kLater) {
-    deadline_ = 0;  // it is not the client who is slow
-    return;
-  }
-  last_ = produced == Produced::kEnd;
-  head_.clear();
-  body_.clear();
-  if (!piece.empty()) {
-    if (chunked_) {
-      constexpr char kDigits[] = "0123456789abcdef";
-      bool begun = false;
-      for (int shift = 60; shift >= 0; shift -= 4) {
-        const size_t digit = piece.size() >> shift & 15;
-        begun = begun || digit != 0;
-        if (begun) head_.push_back(kDigits[digit]);
-      }
-      head_ += "\r\n";
-      piece += "\r\n";
-    }
-    body_ = std::move(piece);
-  }
-  if (last_ && chunked_) body_ += "0\r\n\r\n";
-  SetDeadline(SecondsFor(static_cast<int64_t>(body_.size())));
-  Write();
-}
-
-void Connection::HasWritten(bool good) {
-  writing_ = false;
-  if (state_ == State::kClosed) return;
-  if (!good) {
-    Close();
-    return;
-  }
-  if (more_to_write_) {
-    Write();
-  } else if (state_ == State::kWriting) {
-    Finished();
-  } else if (state_ == State::kStreaming) {
-    WritePiece();
-  }
-}
-
-void Connection::Finished() {
-  producer_ = nullptr;
-  chunked_ = false;
-  exchange_.reset();
-  ReturnCharge();
-  head_.clear();
-  body_.clear();
-  if (body_.capacity() > kMostRead) body_.shrink_to_fit();
-  if (keep_alive_ && !shared_.draining) {
-    Wait();
-    return;
-  }
-  if (ended_ || (whole_ && !secure_)) {
-    Close();
-    return;
-  }
-  state_ = State::kLingering;
-  SetDeadline(kLingerSeconds);
-  EndSending();
-  if (secure_) return;
-  begin_ = end_ = 0;
-  ReadMore();
 }
 
 }  // namespace plinth::server::http

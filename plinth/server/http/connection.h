@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "plinth/server/http/exchange.h"
 #include "plinth/server/http/limits.h"
@@ -88,7 +89,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Parse();
   void BeginHeader();
   // Whether the request may go on.
-  bool HeaderDone();
+  bool HeaderDone(std::string_view header);
   bool ChargeBody(int64_t bytes);
   void Refuse(int status, std::string_view code, std::string_view message);
   void RefuseMalformed(const boost::system::error_code& error);
@@ -96,6 +97,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Dispatch();
   void ReadMore();
   void SetDeadline(int64_t seconds) { deadline_ = shared_.now + seconds; }
+  // As much time as what has come of the body by now may take.
+  void SetBodyDeadline() { deadline_ = body_began_ + SecondsFor(received_); }
   int64_t SecondsFor(int64_t bytes) const;
 
   // From the exchange; `number` is that of its request.
@@ -116,6 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool secure_ = false;
   State state_ = State::kHandshake;
   int64_t deadline_ = 0;  // 0: none
+  int64_t body_began_ = 0;
 
   std::string buffer_;  // what was read and not yet parsed: [begin_, end_)
   size_t begin_ = 0, end_ = 0;

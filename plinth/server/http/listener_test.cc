@@ -264,6 +264,69 @@ TEST_F(ListenerTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(site_.handled, 0);
 }
 
+// What a proxy before the service could read in another way than the service does.
+TEST_F(ListenerTest, RefusesWhatCouldSmuggleARequest) {
+  Start({.header_bytes = 1000, .header_seconds = 1});
+  const std::string post = "POST /a HTTP/1.1\r\nhost: x\r\n", chunked = "transfer-encoding: chunked\r\n";
+  const std::pair<std::string, int> cases[] = {
+      {post + "content-length: 4\r\n" + chunked + "\r\n0\r\n\r\n", 400},
+      {post + "content-length: 4\r\ncontent-length: 4\r\n\r\nabcd", 400},
+      {post + "content-length: 4, 4\r\n\r\nabcd", 400},
+      {post + "content-length: +4\r\n\r\nabcd", 400},
+      {post + "content-length : 4\r\n\r\nabcd", 400},
+      {post + chunked + chunked + "\r\n0\r\n\r\n", 400},
+      {post + "transfer-encoding: identity\r\n\r\n", 400},
+      {post + "transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400},
+      {post + "transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400},
+      {post + "transfer-encoding: \x0b" + "chunked\r\n\r\n0\r\n\r\n", 400},
+      {post + "a: b\r\n transfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+      {post + "a: b\nc: d\r\n\r\n", 400},
+      {post + chunked + "\r\n3\nabc\n0\n\n", 408},
+      {post + chunked + "\r\n3\r\nabcd\r\n0\r\n\r\n", 400},
+      {post + chunked + "\r\n-3\r\nabc\r\n0\r\n\r\n", 400},
+      {post + chunked + "\r\n10000000000000003\r\nabc\r\n0\r\n\r\n", 400},
+      {"POST /a HTTP/1.0\r\nhost: x\r\n" + chunked + "\r\n0\r\n\r\n", 400},
+      {post + "expect: something\r\ncontent-length: 4\r\n\r\n", 417},
+      {"GET //x/a HTTP/1.1 \r\nhost: x\r\n\r\n", 505},
+      {"GET /a\tb HTTP/1.1\r\nhost: x\r\n\r\n", 400},
+      {"GET http://x/a HTTP/1.1\r\nhost: x\r\n\r\n", 400},
+      {"CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n", 400},
+      // Neither the extensions of a chunk nor what follows the body grow without end.
+      {post + chunked + "\r\n3;" + std::string(20000, 'x'), 400},
+      {post + chunked + "\r\n0\r\na: " + std::string(20000, 'x'), 400},
+  };
+  for (const auto& [text, status] : cases) {
+    Client client(port());
+    client.Send(text);
+    const std::string answer = client.ReadAll(3000);
+    EXPECT_TRUE(answer.starts_with(StrCat("HTTP/1.1 ", status, " "))) << text.substr(0, 120) << answer;
+    EXPECT_EQ(answer.find("server: plinth"), answer.rfind("server: plinth")) << text.substr(0, 120) << answer;
+    EXPECT_TRUE(client.closed()) << text.substr(0, 120);
+  }
+  EXPECT_EQ(site_.handled, 0);
+}
+
+TEST_F(ListenerTest, FieldsBehindABodyChangeNothing) {
+  Start();
+  Client client(port());
+  client.Send(
+      "POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+      "3;ext=\"v\"\r\nabc\r\n0\r\nx-a: later\r\n\r\n");
+  client.Send(kGet);
+  EXPECT_THAT(client.Read("POST /a abc|"), HasSubstr("200 OK"));
+  EXPECT_THAT(client.Read("GET /a |"), HasSubstr("200 OK"));
+}
+
+// A client that sends nothing more is not borne for as long as its whole body might take.
+TEST_F(ListenerTest, BodiesThatStopComingEndInTime) {
+  Start({.header_seconds = 1, .least_bytes_per_second = 1000});
+  Client announced(port()), chunked(port());
+  announced.Send("POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 50000000\r\n\r\nabc");
+  chunked.Send("POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n");
+  EXPECT_THAT(announced.ReadAll(5000), HasSubstr("408 Request Timeout"));
+  EXPECT_THAT(chunked.ReadAll(5000), HasSubstr("408 Request Timeout"));
+}
+
 TEST_F(ListenerTest, RefusalsByTheSiteComeBeforeTheBody) {
   Start();
   Client client(port());
