@@ -132,8 +132,8 @@ TEST_F(DashboardTest, TheStatusHasWhatThePageNeeds) {
 TEST_F(DashboardTest, InferencesAreShownToo) {
   const auto infer = [&](const std::string& data) {
     return Ask("POST", "/v2/models/shipped/infer",
-               StrCat(R"({"inputs": [{"name": "context", "datatype": "FP64", "shape": [2, 4], "data": )", data,
-                      R"(}], "parameters": {"horizon": 3}})"));
+               StrCat(R"({"inputs": [{"name": "context", "datatype": "FP64", "shape": [2, 4], "data": )",
+                      data, R"(}], "parameters": {"horizon": 3}})"));
   };
   ASSERT_EQ(infer("[1, 2, 3, 4, 8, 7, 6, 5]").status, 200);
   // The same rows of another request are the same series.

@@ -1,5 +1,5 @@
-// The description of the endpoints beside the endpoints themselves. Whether answers look as it says is seen by
-// tests/serve/openapi_test.py.
+// The description of the endpoints beside the endpoints themselves. Whether answers look as it says is seen
+// by tests/serve/openapi_test.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ TEST(OpenApiTest, NamesEveryEndpointWithItsScope) {
   for (const auto& [path, methods] : *document->Find("paths")->object()) {
     for (const auto& [method, operation] : *methods.object()) {
       const JsonValue* scope = operation.Find("x-plinth-scope");
-      described.insert(StrCat(method, " ", path, " ", scope == nullptr ? std::string("public") : *scope->text()));
+      described.insert(
+          StrCat(method, " ", path, " ", scope == nullptr ? std::string("public") : *scope->text()));
     }
   }
   EXPECT_EQ(described, served);
