@@ -215,7 +215,7 @@ class OverGrpc(unittest.TestCase):
     def test_health_and_reflection(self):
         health = health_pb2_grpc.HealthStub(self.channel)
         serving = health_pb2.HealthCheckResponse.SERVING
-        for name in ("", SERVICE):
+        for name in ("", SERVICE, MODEL):
             until = time.monotonic() + 5  # health follows within a moment
             while health.Check(health_pb2.HealthCheckRequest(service=name)).status != serving:
                 self.assertLess(time.monotonic(), until)
@@ -338,16 +338,29 @@ class Guarded(unittest.TestCase):
                 server.event("ready")
                 live = service_pb2.ServerLiveRequest()
 
-                def ask(name):
+                def ask(name, authority="ca"):
                     mine = (read(f"{name}.key"), read(f"{name}.pem")) if name else (None, None)
-                    credentials = grpc.ssl_channel_credentials(read("ca.pem"), *mine)
+                    credentials = grpc.ssl_channel_credentials(read(f"{authority}.pem"), *mine)
                     with grpc.secure_channel(f"localhost:{server.ports['grpc']}", credentials) as channel:
                         return service_pb2_grpc.GRPCInferenceServiceStub(channel).ServerLive(live, timeout=10).live
 
                 self.assertTrue(ask("client"))
+                # A new certificate is taken up without a restart.
+                certificate("ca2", "another authority")
+                certificate("server2", "localhost", "ca2", ["subjectAltName=DNS:localhost,IP:127.0.0.1"])
+                for kind in ("key", "pem"):
+                    os.replace(os.path.join(folder, f"server2.{kind}"), os.path.join(folder, f"server.{kind}"))
+                until = time.monotonic() + 20
+                while True:
+                    try:
+                        self.assertTrue(ask("client", "ca2"))
+                        break
+                    except grpc.RpcError:
+                        self.assertLess(time.monotonic(), until)
+                        time.sleep(0.2)
                 for name in ("stranger", None):
                     with self.assertRaises(grpc.RpcError) as caught:
-                        ask(name)
+                        ask(name, "ca2")
                     self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
                 with self.assertRaises(grpc.RpcError), grpc.insecure_channel(address(server)) as channel:
                     service_pb2_grpc.GRPCInferenceServiceStub(channel).ServerLive(live, timeout=3)

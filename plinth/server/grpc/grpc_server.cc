@@ -17,9 +17,9 @@
 #include <condition_variable>
 #include <deque>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -46,8 +46,11 @@ constexpr auto kHealthTick = std::chrono::milliseconds(250);
 // the default of five minutes breaks those that keep idle connections through firewalls.
 constexpr int kKeepaliveMilliseconds = 60'000, kKeepaliveTimeoutMilliseconds = 20'000,
               kLeastPingMilliseconds = 10'000;
+constexpr int kMostPingsTooEarly = 2;  // of one connection; then it is closed
 constexpr int kCallsPerConnection = 1024;
-constexpr unsigned kCertificateSeconds = 30;
+constexpr int kHandshakeMilliseconds = 10'000;
+constexpr int kMetadataBytes = 32 << 10;
+constexpr unsigned kCertificateSeconds = 1;
 
 // The thread where answers are written and health is kept up to date.
 class AnswerThread {
@@ -252,20 +255,27 @@ struct GrpcServer::State {
           if (listening) UpdateHealth();
         })) {}
 
-  // Tells the health service whether work is taken; it tells those who watch.
+  // Tells the health service whether work is taken, and each model by its names; it tells those who watch.
   void UpdateHealth() {
-    const bool ready = shared.service.readiness().ready;
     ::grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
-    if (health == nullptr || ready == serving) return;
-    serving = ready;
-    health->SetServingStatus("", ready);
-    health->SetServingStatus("inference.GRPCInferenceService", ready);
+    if (health == nullptr) return;
+    const bool ready = shared.service.readiness().ready;
+    std::map<std::string, bool> now = {{"", ready}, {"inference.GRPCInferenceService", ready}};
+    for (const ModelPtr& model : shared.service.models().All()) now[model->name()] = ready;
+    for (const auto& [alias, model] : shared.service.models().Aliases()) now[alias] = ready;
+    // What was there and is no more serves nothing.
+    for (const auto& [name, was] : serving) now.emplace(name, false);
+    for (const auto& [name, serves] : now) {
+      const auto before = serving.find(name);
+      if (before == serving.end() || before->second != serves) health->SetServingStatus(name, serves);
+    }
+    serving = std::move(now);
   }
 
   rpc::Shared shared;
   OpenInference calls;
   std::atomic<bool> listening = false;  // `server` is there
-  std::optional<bool> serving;          // what health says
+  std::map<std::string, bool> serving;  // what health says, by name
   int port = 0;
   std::unique_ptr<::grpc::Server> server;
   std::unique_ptr<AnswerThread> answers;  // ends first
@@ -295,6 +305,9 @@ StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options, 
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMostPingsTooEarly);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytes);
   // Reflection alone takes threads that wait.
   builder.SetSyncServerOption(::grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(::grpc::ServerBuilder::MIN_POLLERS, 1);
