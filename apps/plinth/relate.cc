@@ -93,8 +93,8 @@ StatusOr<int> Run(const Options& o) {
     if (!more) break;
     PLINTH_RETURN_IF_ERROR(CheckInterrupted());
     const std::vector<std::span<const double>> columns(item.values.begin(), item.values.end());
-    const auto relations =
-        detect::Relate(std::span<const std::span<const double>>(columns), o.relate, runtime->threads());
+    const auto relations = detect::Relate(std::span<const std::span<const double>>(columns), o.relate,
+                                          runtime->threads(), &Interrupted);
     const std::string where =
         item.item.empty() ? file.path() : StrCat(file.path(), ": item ", formats::QuotedShort(item.item));
     if (!relations.ok()) return Prepend(relations.status(), where);

@@ -54,22 +54,25 @@ double MeanOf(const Column& column, int64_t begin, int64_t end) {
 
 // Whether the mean of the alarm's first column over its last window is another one than over the window
 // before it, measured in what means of windows of the calibration part differ by.
-bool Moved(std::span<const Column> columns, const Alarm& alarm, int64_t window, int64_t calibration) {
+bool Moved(std::span<const Column> columns, const Alarm& alarm, const AlarmRule& rule) {
+  const int64_t window = rule.window;
   if (alarm.columns.empty() || alarm.begin < window || alarm.end < alarm.begin + window) return false;
   const Column& column = columns[static_cast<size_t>(alarm.columns[0].column)];
-  std::vector<double> steps;
-  for (int64_t t = 2 * window; t <= calibration; ++t)
-    steps.push_back(MeanOf(column, t - window, t) - MeanOf(column, t - 2 * window, t - window));
+  const Column& normal = rule.normal[static_cast<size_t>(alarm.columns[0].column)];
   double usual = kLeastStep;
-  for (const double step : steps) usual = std::max(usual, std::fabs(step));
+  for (int64_t t = 2 * window; t <= rule.calibration; ++t) {
+    const double step = MeanOf(normal, t - window, t) - MeanOf(normal, t - 2 * window, t - window);
+    usual = std::max(usual, std::fabs(step));
+  }
   const double step =
       MeanOf(column, alarm.end - window, alarm.end) - MeanOf(column, alarm.begin - window, alarm.begin);
   return std::fabs(step) > kMoved * usual;
 }
 
-Reason ReasonOf(std::span<const Column> columns, const Alarm& alarm, int64_t window, int64_t calibration) {
+Reason ReasonOf(std::span<const Column> columns, const Alarm& alarm, const AlarmRule& rule) {
+  const int64_t window = rule.window;
   const int64_t length = alarm.end - alarm.begin;
-  if (Moved(columns, alarm, window, calibration)) return Reason::kDrift;
+  if (Moved(columns, alarm, rule)) return Reason::kDrift;
   const bool rowwise = alarm.leading == Score::kResidual || alarm.leading == Score::kPca;
   if (length <= std::max<int64_t>(3, window / 8)) return Reason::kPoint;
   return rowwise && length <= window / 4 ? Reason::kPoint : Reason::kSubsequence;
@@ -77,18 +80,18 @@ Reason ReasonOf(std::span<const Column> columns, const Alarm& alarm, int64_t win
 
 }  // namespace
 
-std::vector<Alarm> FindAlarms(std::span<const Column> columns, const Findings& findings, double threshold,
-                              int64_t window, int64_t calibration, int64_t first) {
+std::vector<Alarm> FindAlarms(std::span<const Column> columns, const Findings& findings,
+                              const AlarmRule& rule, int64_t first) {
   const auto shown = std::span(findings.fused).subspan(static_cast<size_t>(first));
   std::vector<Alarm> alarms;
-  for (const Event& event : EventsAbove(shown, threshold, (window + 1) / 2)) {
+  for (const Event& event : EventsAbove(shown, rule.threshold, (rule.window + 1) / 2)) {
     Alarm alarm;
     alarm.begin = event.begin + first, alarm.end = event.end + first;
     alarm.peak_row = event.peak_row + first, alarm.peak = event.peak;
     const size_t row = static_cast<size_t>(alarm.peak_row);
     alarm.columns = ContributionsAt(findings, columns.size(), row);
     alarm.leading = LeadingAt(findings, row);
-    alarm.reason = ReasonOf(columns, alarm, window, calibration);
+    alarm.reason = ReasonOf(columns, alarm, rule);
     alarms.push_back(std::move(alarm));
   }
   return alarms;

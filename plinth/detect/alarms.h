@@ -21,9 +21,17 @@ struct Findings {
   std::vector<double> fused;  // [rows]
 };
 
-// Alarms from the row `first` on, rows counted as in the findings; the first `calibration` rows are normal.
-std::vector<Alarm> FindAlarms(std::span<const Column> columns, const Findings& findings, double threshold,
-                              int64_t window, int64_t calibration, int64_t first);
+// By what rows become alarms.
+struct AlarmRule {
+  double threshold = 0;
+  int64_t window = 0;
+  std::span<const Column> normal;  // the first `calibration` rows of these columns are normal
+  int64_t calibration = 0;
+};
+
+// Alarms from the row `first` on, rows counted as in the findings and columns.
+std::vector<Alarm> FindAlarms(std::span<const Column> columns, const Findings& findings,
+                              const AlarmRule& rule, int64_t first);
 
 // Adds to each alarm the columns that lead one of its own (`relations`) and moved before its peak: were at
 // least as surprising as one row in a hundred, no farther back than twice the lag before the alarm's first

@@ -25,21 +25,66 @@ void Bridge(std::vector<double>& z) {
   }
 }
 
+// Lets gaps hold the last value, for at most kMostHold rows; then they are the middle.
+void Hold(std::vector<double>& z) {
+  double last = 0;
+  int64_t age = kMostHold;
+  for (double& v : z) {
+    ++age;
+    if (!std::isnan(v)) {
+      last = v, age = 0;
+    } else {
+      v = age <= kMostHold ? last : 0;
+    }
+  }
+}
+
+constexpr size_t kSpikeRows = 5;
+constexpr double kSpike = 5;  // usual steps
+
+double MiddleOfFive(const std::vector<double>& z, size_t begin) {
+  std::array<double, kSpikeRows> near;
+  std::copy_n(z.begin() + static_cast<std::ptrdiff_t>(begin), kSpikeRows, near.begin());
+  std::nth_element(near.begin(), near.begin() + 2, near.end());
+  return near[2];
+}
+
+double UsualStep(const std::vector<double>& z, size_t learn) {
+  std::vector<double> steps;
+  for (size_t t = 1; t < learn; ++t) steps.push_back(z[t] - z[t - 1]);
+  return SpreadOf(steps).scale;
+}
+
 // Hampel's filter over five rows. What is usual are the steps from row to row: the distance to the median is
 // 0 wherever a smooth column rises or falls, and its spread would say nothing.
-std::vector<double> WithoutSpikes(const std::vector<double>& z, int64_t learn) {
-  constexpr double kSpike = 5;
-  const size_t n = z.size();
-  std::vector<double> calm = z, steps;
-  for (size_t t = 1; t < static_cast<size_t>(learn); ++t) steps.push_back(z[t] - z[t - 1]);
-  const double usual = SpreadOf(steps).scale;
-  for (size_t t = 2; t + 2 < n; ++t) {
-    std::array<double, 5> near;
-    std::copy_n(z.begin() + static_cast<std::ptrdiff_t>(t) - 2, 5, near.begin());
-    std::nth_element(near.begin(), near.begin() + 2, near.end());
-    if (std::fabs(z[t] - near[2]) > kSpike * usual) calm[t] = near[2];
+std::vector<double> WithoutSpikes(const std::vector<double>& z, double usual) {
+  std::vector<double> calm = z;
+  for (size_t t = 2; t + 2 < z.size(); ++t) {
+    const double middle = MiddleOfFive(z, t - 2);
+    if (std::fabs(z[t] - middle) > kSpike * usual) calm[t] = middle;
   }
   return calm;
+}
+
+std::vector<double> Finite(std::span<const double> values) {
+  std::vector<double> finite(values.begin(), values.end());
+  for (double& v : finite) {
+    if (!std::isfinite(v)) v = std::numeric_limits<double>::quiet_NaN();
+  }
+  return finite;
+}
+
+// Counts gaps and makes z, in which they still are.
+void Measure(Column* column) {
+  const size_t n = column->value.size();
+  column->gaps.assign(n + 1, 0);
+  column->z.resize(n);
+  for (size_t t = 0; t < n; ++t) {
+    const double v = column->value[t];
+    column->gaps[t + 1] = column->gaps[t] + (std::isnan(v) ? 1 : 0);
+    const double z = (v - column->spread.middle) / column->spread.scale;
+    column->z[t] = std::isnan(v) ? v : std::clamp(z, -kMostZ, kMostZ);
+  }
 }
 
 // In spreads from the middle, at most five.
@@ -71,22 +116,30 @@ std::vector<double> WithoutTrend(std::span<const double> z) {
 
 Column MakeColumn(std::span<const double> values, int64_t learn) {
   Column column;
-  const size_t n = values.size();
-  column.value.assign(values.begin(), values.end());
-  column.gaps.assign(n + 1, 0);
-  column.z.assign(n, 0);
-  for (double& v : column.value) {
-    if (!std::isfinite(v)) v = std::numeric_limits<double>::quiet_NaN();
-  }
+  column.value = Finite(values);
   column.spread = SpreadOf(std::span(column.value).first(static_cast<size_t>(learn)));
-  for (size_t t = 0; t < n; ++t) {
-    const double v = column.value[t];
-    column.gaps[t + 1] = column.gaps[t] + (std::isnan(v) ? 1 : 0);
-    const double z = (v - column.spread.middle) / column.spread.scale;
-    column.z[t] = std::isnan(v) ? v : std::clamp(z, -kMostZ, kMostZ);
-  }
+  Measure(&column);
   Bridge(column.z);
-  column.calm = WithoutSpikes(column.z, learn);
+  column.calm = WithoutSpikes(column.z, UsualStep(column.z, static_cast<size_t>(learn)));
+  return column;
+}
+
+ColumnScale LearnScale(std::span<const double> normal) {
+  Column column;
+  column.value = Finite(normal);
+  column.spread = SpreadOf(column.value);
+  Measure(&column);
+  Hold(column.z);
+  return {column.spread, UsualStep(column.z, normal.size())};
+}
+
+Column MakeStreamColumn(std::span<const double> values, const ColumnScale& scale) {
+  Column column;
+  column.value = Finite(values);
+  column.spread = scale.spread;
+  Measure(&column);
+  Hold(column.z);
+  column.calm = WithoutSpikes(column.z, scale.step);
   return column;
 }
 

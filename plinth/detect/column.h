@@ -32,6 +32,19 @@ inline constexpr double kMostZ = 1000;
 // without a value is 0 throughout.
 Column MakeColumn(std::span<const double> values, int64_t learn);
 
+// What the columns of a stream are measured in, learnt from rows of normal operation.
+struct ColumnScale {
+  Spread spread;
+  double step = 1;  // the usual step from row to row, in spreads
+};
+ColumnScale LearnScale(std::span<const double> normal);
+
+// A column as a stream sees it. A gap holds the last value for kMostHold rows and is then the middle. Whether
+// a row is a spike the two behind it tell; so of what a stream has seen up to a row, `calm` counts but for
+// the last two, which count as they are (z). Nothing depends on rows more than kStreamMemory before.
+inline constexpr int64_t kMostHold = 64, kStreamMemory = kMostHold + 2, kStreamOpen = 2;
+Column MakeStreamColumn(std::span<const double> values, const ColumnScale& scale);
+
 // The period of the strongest cycle in a column's first `rows` rows, in rows: the highest peak of the
 // autocorrelation, after a straight line is taken off, among lags from 4 to a third of the rows and at most
 // `most`; 0 where no peak reaches 0.3 and stands 0.15 above the lowest correlation before it. Of a cycle's

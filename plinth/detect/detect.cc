@@ -77,6 +77,11 @@ Status CheckOptions(const Series& series, const Options& o) {
 
 }  // namespace
 
+Status CheckDetection(const Series& series, const Options& options) {
+  PLINTH_RETURN_IF_ERROR(CheckSizes(series, options));
+  return CheckOptions(series, options);
+}
+
 std::string_view ScoreName(Score score) { return kScoreNames[static_cast<size_t>(score)]; }
 
 std::string_view ReasonName(Reason reason) {
@@ -112,8 +117,7 @@ std::vector<Score> DefaultScores(bool causal) {
 
 StatusOr<Detection> Detect(engine::Forecaster& forecaster, const Series& series, const Options& options,
                            StopCheck cancelled) {
-  PLINTH_RETURN_IF_ERROR(CheckSizes(series, options));
-  PLINTH_RETURN_IF_ERROR(CheckOptions(series, options));
+  PLINTH_RETURN_IF_ERROR(CheckDetection(series, options));
   return RunScores(forecaster, series, options, cancelled);
 }
 

@@ -55,6 +55,7 @@ void DetectionJson::Head(formats::JsonWriter& json) const {
   json.BeginObject();
   json.Key("item");
   item_.item.empty() ? json.Null() : json.String(item_.item);
+  if (session_) json.Key("missing"), json.Int(session_->missing);
   json.Key("start"), Time(json, d_.first);
   json.Key("freq"), json.String(item_.FrequencyName());
   json.Key("threshold"), json.Number(d_.threshold);
@@ -138,7 +139,8 @@ void DetectionJson::OneAlarm(formats::JsonWriter& json, const Alarm& alarm) cons
 }
 
 void DetectionJson::Time(formats::JsonWriter& json, int64_t row) const {
-  item_.numbered ? json.Int(item_.TimeMs(row)) : json.String(item_.TimeText(row));
+  const int64_t before = session_ ? session_->before : 0;
+  item_.numbered ? json.Int(item_.TimeMs(row) + before) : json.String(item_.TimeText(row));
 }
 
 void DetectionJson::Numbers(formats::JsonWriter& json, std::string_view key, std::span<const double> values) {

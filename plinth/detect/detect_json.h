@@ -1,6 +1,7 @@
 // Writes what was found in an item as JSON, as commands and servers give it (docs/commands.md, "detect").
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,9 +19,14 @@ Series SeriesOf(const engine::SeriesItem& item);
 // memory. What it is made from must outlive it.
 class DetectionJson {
  public:
+  // Of an item whose rows come bit by bit.
+  struct Session {
+    int64_t missing = 0;  // "missing": rows until there is enough to learn from
+    int64_t before = 0;   // rows that lie before the item's first one, where rows are numbered
+  };
   DetectionJson(const engine::SeriesItem& item, const Detection& detection,
-                std::span<const std::string> targets)
-      : item_(item), d_(detection), targets_(targets) {}
+                std::span<const std::string> targets, std::optional<Session> session = {})
+      : item_(item), d_(detection), targets_(targets), session_(session) {}
   // Appends the next part; false once there is nothing more.
   bool Next(formats::JsonWriter& json);
 
@@ -39,6 +45,7 @@ class DetectionJson {
   const engine::SeriesItem& item_;
   const Detection& d_;
   const std::span<const std::string> targets_;
+  const std::optional<Session> session_;
   size_t next_ = 0;
 };
 

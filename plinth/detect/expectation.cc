@@ -162,14 +162,12 @@ StatusOr<std::vector<Expectation>> FillRows(engine::Forecaster& forecaster, std:
   return all;
 }
 
-void Calibrate(const Column& column, int64_t calibration, double coverage, Expectation& e) {
-  const size_t n = column.value.size(), learn = static_cast<size_t>(calibration);
-  std::vector<double> errors;
-  for (size_t t = 0; t < learn; ++t) errors.push_back(std::fabs(column.value[t] - e.middle[t]));
-  const double error = Median(errors);
-  const double floor = std::max(0.05 * column.spread.scale, std::isfinite(error) ? 0.25 * error : 0);
+namespace {
+
+// Half bands of at least `floor`, and how many of them each row is off.
+void Measure(const Column& column, double floor, Expectation& e) {
+  const size_t n = column.value.size();
   e.off.assign(n, kNan);
-  std::vector<double> known;
   for (size_t t = 0; t < n; ++t) {
     e.lower[t] = std::min(e.lower[t], e.middle[t] - floor);
     e.upper[t] = std::max(e.upper[t], e.middle[t] + floor);
@@ -177,13 +175,38 @@ void Calibrate(const Column& column, int64_t calibration, double coverage, Expec
     const double off = std::fabs(over) / (over > 0 ? e.upper[t] - e.middle[t] : e.middle[t] - e.lower[t]);
     // A row at the largest doubles may overflow; it is as far off as can be.
     e.off[t] = std::isinf(off) ? std::numeric_limits<float>::max() : off;
-    if (t < learn && std::isfinite(e.off[t])) known.push_back(e.off[t]);
   }
-  const double factor = ConformalQuantile(std::move(known), coverage);
-  for (size_t t = 0; t < n; ++t) {
+}
+
+void Stretch(double factor, Expectation& e) {
+  for (size_t t = 0; t < e.middle.size(); ++t) {
     e.lower[t] = e.middle[t] - factor * (e.middle[t] - e.lower[t]);
     e.upper[t] = e.middle[t] + factor * (e.upper[t] - e.middle[t]);
   }
+}
+
+}  // namespace
+
+Band Calibrate(const Column& column, int64_t calibration, double coverage, Expectation& e) {
+  const size_t learn = static_cast<size_t>(calibration);
+  std::vector<double> errors;
+  for (size_t t = 0; t < learn; ++t) errors.push_back(std::fabs(column.value[t] - e.middle[t]));
+  const double error = Median(errors);
+  Band band;
+  band.floor = std::max(0.05 * column.spread.scale, std::isfinite(error) ? 0.25 * error : 0);
+  Measure(column, band.floor, e);
+  std::vector<double> known;
+  for (size_t t = 0; t < learn; ++t) {
+    if (std::isfinite(e.off[t])) known.push_back(e.off[t]);
+  }
+  band.factor = ConformalQuantile(std::move(known), coverage);
+  Stretch(band.factor, e);
+  return band;
+}
+
+void Apply(const Column& column, const Band& band, Expectation& e) {
+  Measure(column, band.floor, e);
+  Stretch(band.factor, e);
 }
 
 }  // namespace plinth::detect

@@ -37,10 +37,18 @@ StatusOr<std::vector<Expectation>> ForecastRows(engine::Forecaster& forecaster,
 StatusOr<std::vector<Expectation>> FillRows(engine::Forecaster& forecaster, std::span<const Column> columns,
                                             const ForecastPlan& plan, StopCheck cancelled);
 
+// How a column's bands are made of the model's.
+struct Band {
+  double floor = 0;   // the least half band before it is stretched
+  double factor = 1;  // by which it is then
+};
+
 // Computes `off`, and widens or narrows the bands on each side so that `coverage` of the rows [0,
 // calibration) lie inside: split conformal prediction with the model's band as the scale (Papadopoulos et al.
 // 2002). Half bands are at least a twentieth of the column's spread and a quarter of the median error in
 // these rows.
-void Calibrate(const Column& column, int64_t calibration, double coverage, Expectation& expectation);
+Band Calibrate(const Column& column, int64_t calibration, double coverage, Expectation& expectation);
+// The same for other rows, with bands as they were learnt.
+void Apply(const Column& column, const Band& band, Expectation& expectation);
 
 }  // namespace plinth::detect

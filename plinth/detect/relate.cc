@@ -85,7 +85,8 @@ void Correct(std::vector<Relation>& all) {
 
 }  // namespace
 
-Relations Relate(std::span<const Column> columns, const RelateOptions& options, Threads& threads) {
+StatusOr<Relations> Relate(std::span<const Column> columns, const RelateOptions& options, Threads& threads,
+                           StopCheck cancelled) {
   Relations out;
   const int64_t count = static_cast<int64_t>(columns.size());
   out.rows = columns.empty() ? 0 : std::min(columns[0].rows(), kMostRelatedRows);
@@ -95,12 +96,14 @@ Relations Relate(std::span<const Column> columns, const RelateOptions& options, 
   std::vector<Spectrum> spectra(columns.size());
   const size_t size = PowerOfTwo(static_cast<size_t>(out.rows + out.most_lag + kFarLags + 1));
   threads.For(count, [&](int64_t c, int) {
+    if (cancelled()) return;
     const size_t i = static_cast<size_t>(c);
     white[i] = Whiten(columns[i], out.rows);
     spectra[i].assign(size, 0.0);
     std::copy(white[i].scores.begin(), white[i].scores.end(), spectra[i].begin());
     Transform(spectra[i], false);
   });
+  if (cancelled()) return absl::CancelledError("interrupted");
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (int64_t a = 0; a < count; ++a) {
     if (white[static_cast<size_t>(a)].silent) out.silent.push_back(a);
@@ -111,6 +114,7 @@ Relations Relate(std::span<const Column> columns, const RelateOptions& options, 
   }
   std::vector<Relation> all(3 * pairs.size());
   threads.For(static_cast<int64_t>(pairs.size()), [&](int64_t p, int) {
+    if (cancelled()) return;
     const auto [a, b] = pairs[static_cast<size_t>(p)];
     const size_t i = static_cast<size_t>(a), j = static_cast<size_t>(b);
     const Pair pair(white[i], white[j], spectra[i], spectra[j], out.rows, out.most_lag);
@@ -119,6 +123,7 @@ Relations Relate(std::span<const Column> columns, const RelateOptions& options, 
     tested[1] = Best(pair, a, b, 1, out.most_lag);
     tested[2] = Best(pair, a, b, -1, out.most_lag);
   });
+  if (cancelled()) return absl::CancelledError("interrupted");
   out.tested = static_cast<int64_t>(all.size());
   Correct(all);
   for (const Relation& relation : all) {
@@ -128,7 +133,7 @@ Relations Relate(std::span<const Column> columns, const RelateOptions& options, 
 }
 
 StatusOr<Relations> Relate(std::span<const std::span<const double>> columns, const RelateOptions& options,
-                           Threads& threads) {
+                           Threads& threads, StopCheck cancelled) {
   const auto refuse = [](std::string what) { return absl::InvalidArgumentError(what); };
   const int64_t count = static_cast<int64_t>(columns.size());
   if (count < 2) return refuse(StrCat("there is ", count, " column; relations need at least two"));
@@ -157,7 +162,7 @@ StatusOr<Relations> Relate(std::span<const std::span<const double>> columns, con
               values.end() - static_cast<std::ptrdiff_t>(known));
     made[static_cast<size_t>(c)] = MakeColumn(values, static_cast<int64_t>(rows));
   });
-  return Relate(std::span<const Column>(made), options, threads);
+  return Relate(std::span<const Column>(made), options, threads, cancelled);
 }
 
 }  // namespace plinth::detect

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plinth/base/interrupt.h"
 #include "plinth/base/status.h"
 #include "plinth/base/threads.h"
 #include "plinth/detect/column.h"
@@ -46,12 +47,13 @@ inline constexpr int64_t kLeastRelatedRows = 64;
 // (Sidak's correction over lags) and lag 0 are tested; p-values are corrected over all by Benjamini and
 // Hochberg (1995). A relation by way of a third column is found too. Columns of one length. With fewer than
 // kLeastRelatedRows rows nothing is tested. The same bits for any number of threads; O(columns^2 * rows *
-// log(rows)).
-Relations Relate(std::span<const Column> columns, const RelateOptions& options, Threads& threads);
+// log(rows)). `cancelled` (optional) is polled. Error: Cancelled.
+StatusOr<Relations> Relate(std::span<const Column> columns, const RelateOptions& options, Threads& threads,
+                           StopCheck cancelled = {});
 
 // The same for plain values, with the checks that Detect makes. Errors: InvalidArgument: no two columns, too
 // many, too few rows, a level outside (0, 1), a negative lag.
 StatusOr<Relations> Relate(std::span<const std::span<const double>> columns, const RelateOptions& options,
-                           Threads& threads);
+                           Threads& threads, StopCheck cancelled = {});
 
 }  // namespace plinth::detect

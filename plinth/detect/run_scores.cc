@@ -8,7 +8,10 @@
 #include "plinth/detect/alarms.h"
 #include "plinth/detect/column_pca.h"
 #include "plinth/detect/expectation.h"
+#include "plinth/detect/fuse.h"
 #include "plinth/detect/relate.h"
+#include "plinth/detect/sizes.h"
+#include "plinth/detect/stream.h"
 #include "plinth/detect/tail.h"
 #include "plinth/detect/windows.h"
 
@@ -16,19 +19,14 @@ namespace plinth::detect {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t kLeastStep = 4, kMostForecasts = 32768;
-constexpr int64_t kLeastWindow = 64, kMostWindow = 256, kUsualWindow = 96;
-constexpr int64_t kMostPeriod = 2048;               // longer cycles are not looked for
-constexpr int64_t kProfileWork = int64_t{1} << 34;  // pairs of windows: half a minute of one core
-constexpr double kWeights[kScores] = {0, 1, 1.5, 1, 1.5};
-constexpr double kResidualPart = 0.25;
-constexpr double kMostEvents = 0.01;  // allowed false alarms per row are never more
-
 // Runs the scores one after another and joins them.
 class Detector {
  public:
   Detector(engine::Forecaster& forecaster, const Series& series, const Options& options, StopCheck cancelled)
-      : forecaster_(forecaster), options_(options), cancelled_(cancelled) {
+      : forecaster_(forecaster),
+        options_(options),
+        cancelled_(cancelled),
+        rows_per_day_(series.rows_per_day) {
     const int64_t all = RowsOf(series);
     causal_ = options.causal || options.last > 0;
     // As a stream sees it, what lies farther back than `history` is forgotten.
@@ -39,27 +37,25 @@ class Detector {
     first_ = options.last == 0 ? 0 : rows_ - options.last;
     calibration_ = options.last > 0 ? first_ : std::max(rows_ / 4, kLeastRows);
     if (options.calibration > 0) calibration_ = std::min(options.calibration, first_ > 0 ? first_ : rows_);
-    learn_ = calibration_;
     scores_ = options.scores.empty() ? DefaultScores(causal_) : options.scores;
-    const double day = series.rows_per_day > 0 ? series.rows_per_day : kRowsPerUnknownDay;
-    rate_ = std::min(options.false_alarms_per_day / day, kMostEvents);
-    MakeColumns(series);
+    Align(series);
   }
 
   StatusOr<Detection> Run() {
-    ChooseSizes();
     Detection d;
-    for (const Score score : scores_) {
-      PLINTH_RETURN_IF_ERROR(CheckCancelled());
-      PLINTH_RETURN_IF_ERROR(Add(score));
+    if (causal_) {
+      PLINTH_RETURN_IF_ERROR(RunStream(d));
+    } else {
+      PLINTH_RETURN_IF_ERROR(RunWhole(d));
     }
-    Fuse();
-    d.threshold = EventThreshold(std::span(found_.fused).first(static_cast<size_t>(calibration_)), rate_,
-                                 (window_ + 1) / 2);
-    d.alarms = FindAlarms(columns_, found_, d.threshold, window_, calibration_, first_);
-    if (options_.relate && columns_.size() > 1 && !d.alarms.empty()) {
+    const std::vector<Column>& columns = columns_;
+    const AlarmRule rule{d.threshold, sizes_.window, columns, calibration_};
+    d.alarms = FindAlarms(columns, found_, rule, first_);
+    if (options_.relate && columns.size() > 1 && !d.alarms.empty()) {
       PLINTH_RETURN_IF_ERROR(CheckCancelled());
-      AddCauses(columns_, found_, Relate(columns_, {}, forecaster_.threads()), d.alarms);
+      PLINTH_ASSIGN_OR_RETURN(const Relations relations,
+                              Relate(columns, {}, forecaster_.threads(), cancelled_));
+      AddCauses(columns, found_, relations, d.alarms);
     }
     Fill(d);
     return d;
@@ -76,82 +72,71 @@ class Detector {
                               [&](int64_t c, int) { body(static_cast<size_t>(c)); });
   }
 
-  void MakeColumns(const Series& series) {
-    columns_.resize(series.columns.size());
+  void Align(const Series& series) {
+    values_.resize(series.columns.size()), columns_.resize(values_.size());
     ForColumns([&](size_t c) {
       const auto given = series.columns[c];
-      std::vector<double> values(static_cast<size_t>(rows_), kNan);
-      const size_t count = std::min(given.size(), values.size());
+      values_[c].assign(static_cast<size_t>(rows_), kNan);
+      const size_t count = std::min(given.size(), values_[c].size());
       std::copy(given.end() - static_cast<std::ptrdiff_t>(count), given.end(),
-                values.end() - static_cast<std::ptrdiff_t>(count));
-      columns_[c] = MakeColumn(values, learn_);
+                values_[c].end() - static_cast<std::ptrdiff_t>(count));
     });
   }
 
-  void ChooseSizes() {
-    std::vector<int64_t> periods(columns_.size());
-    ForColumns([&](size_t c) { periods[c] = PeriodOf(columns_[c], learn_, kMostPeriod); });
-    // The period that most columns have; of equally frequent ones the shortest.
-    std::sort(periods.begin(), periods.end());
-    int64_t most = 0;
-    for (const int64_t p : periods) {
-      const int64_t count = std::count(periods.begin(), periods.end(), p);
-      if (p > 0 && count > most) most = count, period_ = p;
+  // Every row is judged with all others known.
+  Status RunWhole(Detection& d) {
+    ForColumns([&](size_t c) { columns_[c] = MakeColumn(values_[c], calibration_); });
+    sizes_ = ChooseSizes(columns_, calibration_, rows_, rows_per_day_, options_, forecaster_);
+    for (const Score score : scores_) {
+      PLINTH_RETURN_IF_ERROR(CheckCancelled());
+      PLINTH_RETURN_IF_ERROR(Add(score));
     }
-    window_ = options_.window;
-    if (window_ == 0) {
-      // Whole periods, so that every window holds the same part of the cycle.
-      const int64_t periods = period_ > 0 ? (kLeastWindow + period_ - 1) / period_ * period_ : kUsualWindow;
-      const int64_t wished = std::min(periods, kMostWindow);
-      window_ = std::max<int64_t>(2, std::min(wished, calibration_ / 4));
+    Fuse(&found_);
+    d.threshold = EventThreshold(std::span(found_.fused).first(static_cast<size_t>(calibration_)),
+                                 sizes_.rate, (sizes_.window + 1) / 2);
+    return absl::OkStatus();
+  }
+
+  // Learns from the calibration part, then scores the rows behind it by that.
+  Status RunStream(Detection& d) {
+    Series normal;
+    normal.rows_per_day = rows_per_day_;
+    std::vector<std::span<const double>> all(values_.begin(), values_.end());
+    for (const auto& column : all) normal.columns.push_back(column.first(static_cast<size_t>(calibration_)));
+    Options options = options_;
+    options.relate = false;  // all rows are known here and tell more
+    Scored learnt;
+    PLINTH_ASSIGN_OR_RETURN(const auto fitted,
+                            Fitted::Make(forecaster_, normal, rows_, options, cancelled_, &learnt));
+    sizes_ = fitted->sizes();
+    d.threshold = fitted->threshold();
+    PLINTH_ASSIGN_OR_RETURN(Scored scored, fitted->Score(forecaster_, all, 0, calibration_, cancelled_));
+    columns_ = fitted->Columns(all, forecaster_.threads());
+    expectation_ = std::move(scored.expectation);
+    found_ = std::move(scored.findings);
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      Expectation &to = expectation_[c], &from = learnt.expectation[c];
+      std::copy(from.middle.begin(), from.middle.end(), to.middle.begin());
+      std::copy(from.lower.begin(), from.lower.end(), to.lower.begin());
+      std::copy(from.upper.begin(), from.upper.end(), to.upper.begin());
     }
-    const int64_t horizon = forecaster_.most_horizon();
-    const int64_t values = rows_ * static_cast<int64_t>(columns_.size());
-    step_ = options_.step > 0 ? options_.step
-                              : std::max(kLeastStep, (values + kMostForecasts - 1) / kMostForecasts);
-    step_ = std::min({step_, horizon, rows_});
+    for (size_t s = 0; s < found_.scores.size(); ++s) {
+      Findings::OfScore &to = found_.scores[s], &from = learnt.findings.scores[s];
+      std::copy(from.surprise.begin(), from.surprise.end(), to.surprise.begin());
+      for (size_t c = 0; c < to.parts.size(); ++c)
+        std::copy(from.parts[c].begin(), from.parts[c].end(), to.parts[c].begin());
+    }
+    std::copy(learnt.findings.fused.begin(), learnt.findings.fused.end(), found_.fused.begin());
+    return absl::OkStatus();
   }
 
   // Makes surprises of what a score says about each column, and one of them all.
   void AddByColumn(Score score, std::vector<std::vector<double>> raw) {
-    Findings::OfScore of{score, std::vector<double>(static_cast<size_t>(rows_), kNan), {}};
-    of.parts.resize(columns_.size());
     ForColumns([&](size_t c) {
       const Surprise surprise(std::span(raw[c]).first(static_cast<size_t>(calibration_)));
-      of.parts[c].resize(static_cast<size_t>(rows_));
-      for (size_t t = 0; t < raw[c].size(); ++t) {
-        raw[c][t] = surprise.Of(raw[c][t]);
-        of.parts[c][t] = std::isnan(raw[c][t]) ? 0.0f : static_cast<float>(raw[c][t]);
-      }
+      for (double& v : raw[c]) v = surprise.Of(v);
     });
-    if (columns_.size() == 1) {
-      of.surprise = std::move(raw[0]);
-    } else {
-      of.surprise = Largest(raw);
-    }
-    found_.scores.push_back(std::move(of));
-  }
-
-  // By row the mean of the largest quarter, less the surprise of finding such among so many (Bonferroni).
-  // Another tail fit would bound what one column can say.
-  std::vector<double> Largest(const std::vector<std::vector<double>>& surprises) const {
-    std::vector<double> mean(static_cast<size_t>(rows_), kNan), row;
-    const size_t most = 1 + columns_.size() / 4;
-    const double chance = std::log10(static_cast<double>(columns_.size()) / static_cast<double>(most));
-    for (size_t t = 0; t < mean.size(); ++t) {
-      row.clear();
-      for (const auto& column : surprises) {
-        if (!std::isnan(column[t])) row.push_back(column[t]);
-      }
-      if (row.empty()) continue;
-      const size_t count = std::min(row.size(), most);
-      std::partial_sort(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count), row.end(),
-                        std::greater<>());
-      double sum = 0;
-      for (size_t k = 0; k < count; ++k) sum += row[k];
-      mean[t] = std::max(0.0, sum / static_cast<double>(count) - chance);
-    }
-    return mean;
+    found_.scores.push_back(JoinColumns(score, std::move(raw)));
   }
 
   std::vector<double> Normalised(std::vector<double> raw) const {
@@ -172,19 +157,19 @@ class Detector {
       case Score::kPca:
         break;
     }
-    PcaScores pca = ColumnPcaScore(columns_, learn_, (window_ + 1) / 2);
+    PcaScores pca = ColumnPcaScore(columns_, calibration_, (sizes_.window + 1) / 2);
     found_.scores.push_back({score, Normalised(std::move(pca.score)), std::move(pca.parts)});
     return absl::OkStatus();
   }
 
   Status AddExpectation(Score score) {
-    ForecastPlan plan{options_.context, step_, std::clamp<int64_t>(calibration_ / 4, 1, 64)};
+    ForecastPlan plan{options_.context, sizes_.step, FirstForecast(calibration_)};
     const int64_t horizon = forecaster_.most_horizon();
     std::vector<Expectation> all;
     if (score == Score::kResidual) {
       PLINTH_ASSIGN_OR_RETURN(all, ForecastRows(forecaster_, columns_, plan, cancelled_));
     } else {
-      plan.step = std::max(step_, std::min({window_, horizon, rows_ / 4}));
+      plan.step = std::max(sizes_.step, std::min({sizes_.window, horizon, rows_ / 4}));
       PLINTH_ASSIGN_OR_RETURN(all, FillRows(forecaster_, columns_, plan, cancelled_));
     }
     std::vector<std::vector<double>> raw(columns_.size());
@@ -217,42 +202,14 @@ class Detector {
   }
 
   void AddWindows(Score score) {
-    const WindowPlan plan{window_, learn_, causal_};
-    const int64_t reach =
-        std::max<int64_t>(4 * window_, kProfileWork / (rows_ * static_cast<int64_t>(columns_.size())));
+    const WindowPlan plan{sizes_.window, calibration_, false};
+    const int64_t reach = ProfileReach(sizes_.window, rows_, columns_.size());
     std::vector<std::vector<double>> raw(columns_.size());
     ForColumns([&](size_t c) {
       raw[c] =
           score == Score::kSubPca ? SubPcaScore(columns_[c], plan) : ProfileScore(columns_[c], plan, reach);
     });
     AddByColumn(score, std::move(raw));
-  }
-
-  // The larger one of two: the weighted quadratic mean of the surprises of windows and levels, and a part of
-  // the residual's. Forecasts are off by chance in single rows all the time; averaged in they would be noise,
-  // but a row that is far off counts by itself. Weights and the part did best on the files of part "tune" in
-  // bench/detect/files.json.
-  void Fuse() {
-    if (found_.scores.size() == 1) {
-      found_.fused = found_.scores[0].surprise;
-      return;
-    }
-    found_.fused.assign(static_cast<size_t>(rows_), kNan);
-    for (size_t t = 0; t < found_.fused.size(); ++t) {
-      double sum = 0, whole = 0, alone = kNan;
-      for (const auto& of : found_.scores) {
-        if (std::isnan(of.surprise[t])) continue;
-        if (of.score == Score::kResidual) {
-          alone = kResidualPart * of.surprise[t];
-          continue;
-        }
-        const double weight = kWeights[static_cast<size_t>(of.score)];
-        sum += weight * of.surprise[t] * of.surprise[t];
-        whole += weight;
-      }
-      const double together = whole > 0 ? std::sqrt(sum / whole) : kNan;
-      found_.fused[t] = std::isnan(alone) || together > alone ? together : alone;
-    }
   }
 
   std::vector<double> Shown(std::vector<double> by_row) const {
@@ -263,16 +220,11 @@ class Detector {
   // Moves what was found into the result; its rows are those of the series.
   void Fill(Detection& d) {
     d.first = offset_ + first_;
-    d.calibration = calibration_, d.window = window_, d.period = period_, d.step = step_;
+    d.calibration = calibration_, d.window = sizes_.window, d.period = sizes_.period, d.step = sizes_.step;
     d.scores = scores_;
     for (auto& of : found_.scores) d.surprise.push_back(Shown(std::move(of.surprise)));
     d.score = Shown(std::move(found_.fused));
-    if (expectation_.empty()) {
-      expectation_.resize(columns_.size());
-      for (auto& e : expectation_) {
-        for (auto* v : {&e.middle, &e.lower, &e.upper}) v->assign(static_cast<size_t>(rows_), kNan);
-      }
-    }
+    if (expectation_.empty()) expectation_ = NoExpectation(columns_.size(), rows_);
     for (auto& e : expectation_) {
       d.expected.push_back(Shown(std::move(e.middle)));
       d.lower.push_back(Shown(std::move(e.lower)));
@@ -291,12 +243,13 @@ class Detector {
   engine::Forecaster& forecaster_;
   const Options& options_;
   StopCheck cancelled_;
+  double rows_per_day_ = 0;
   bool causal_ = false;
   int64_t offset_ = 0;  // rows of the series before those that are looked at
-  int64_t rows_ = 0, first_ = 0, calibration_ = 0, learn_ = 0;
-  double rate_ = 0;  // allowed events per row
+  int64_t rows_ = 0, first_ = 0, calibration_ = 0;
   std::vector<Score> scores_;
-  int64_t period_ = 0, window_ = 0, step_ = 0;
+  Sizes sizes_;
+  std::vector<std::vector<double>> values_;  // by column, of equal length
   std::vector<Column> columns_;
   std::vector<Expectation> expectation_;
   Findings found_;

@@ -9,6 +9,9 @@ namespace plinth::detect {
 // Rows of the longest column.
 int64_t RowsOf(const Series& series);
 
+// Errors: those of Detect that its arguments give.
+Status CheckDetection(const Series& series, const Options& options);
+
 // Detect for a series and options that were checked.
 StatusOr<Detection> RunScores(engine::Forecaster& forecaster, const Series& series, const Options& options,
                               StopCheck cancelled);

@@ -30,6 +30,7 @@ Tail FitTail(std::span<const double> excesses, double start, double floor);
 class Surprise {
  public:
   static constexpr double kMost = 30;  // surprises end here
+  Surprise() = default;                // everything has surprise 0
   // NaN in `calibration` counts nowhere. Without any value, everything has surprise 0.
   explicit Surprise(std::span<const double> calibration);
   // NaN stays NaN.

@@ -151,6 +151,8 @@ StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   service->batcher_ = std::make_unique<Batcher>(BatchOptionsOf(s));
   service->sessions_ = std::make_unique<SessionStore>(
       SessionStore::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
+  service->detect_sessions_ = std::make_unique<DetectSessions>(
+      DetectSessions::Options{s.sessions, s.session_idle_seconds * 1'000'000'000});
   service->jobs_ = std::make_unique<SideJobs>(s.jobs);
   PLINTH_ASSIGN_OR_RETURN(service->alarms_, Alarms::Open({.folder = s.state_folder}));
   service->events_ = std::make_unique<Events>(Events::Options{});

@@ -16,6 +16,7 @@
 #include "plinth/server/access.h"
 #include "plinth/server/alarms.h"
 #include "plinth/server/batcher.h"
+#include "plinth/server/detect_sessions.h"
 #include "plinth/server/events.h"
 #include "plinth/server/http/router.h"
 #include "plinth/server/http/site.h"
@@ -63,6 +64,7 @@ class Service : public http::Site {
   Metrics& metrics() { return *metrics_; }
   Access& access() { return *access_; }
   SessionStore& sessions() { return *sessions_; }
+  DetectSessions& detect_sessions() { return *detect_sessions_; }
   const ServiceLog& log() const { return *log_; }
   // What the dashboard shows.
   Alarms& alarms() { return *alarms_; }
@@ -129,6 +131,7 @@ class Service : public http::Site {
   std::unique_ptr<ModelHost> models_;
   std::unique_ptr<Batcher> batcher_;
   std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<DetectSessions> detect_sessions_;
   std::unique_ptr<SideJobs> jobs_;
   std::unique_ptr<http::Router> router_;
   std::atomic<bool> draining_ = false, loaded_ = false;

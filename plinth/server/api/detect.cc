@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "plinth/detect/detect_json.h"
+#include "plinth/formats/json_writer.h"
 #include "plinth/server/api/beside.h"
 #include "plinth/server/api/routes.h"
 #include "plinth/server/bounds.h"
@@ -28,13 +29,17 @@ using http::Scope;
 constexpr size_t kPiece = 64 << 10;    // of an answer that is sent in chunks
 constexpr size_t kOnePiece = 1 << 20;  // answers up to here go out in one
 constexpr int64_t kMostRows = int64_t{1} << 30;
+constexpr int64_t kBriefValues = 4096;  // new values of sessions that take no time worth waiting for
 
 struct Job {
   CommonFields common;
   SeriesBody series;
   detect::Options options;
   bool raise = false;
-  std::vector<detect::Detection> found;  // by item
+  std::string session;                          // empty: none
+  std::vector<std::string> ids;                 // with a session, by item
+  std::vector<detect::Detection> found;         // by item
+  std::vector<DetectSessions::Answer> answers;  // with a session; their detections are in `found`
   Work::Timing timing;
 };
 
@@ -68,9 +73,11 @@ Status ReadOptions(const JsonField& root, const ServedModel& model, detect::Opti
   }
   if (const auto field = root.Find("coverage")) {
     PLINTH_ASSIGN_OR_RETURN(o->coverage, field->Number(0, 1));
+    if (o->coverage == 0 || o->coverage == 1) return field->Refuse("a number between 0 and 1, as 0.99");
   }
   if (const auto field = root.Find("false_alarms_per_day")) {
     PLINTH_ASSIGN_OR_RETURN(o->false_alarms_per_day, field->Number(0, 1e9));
+    if (o->false_alarms_per_day == 0) return field->Refuse("a number above 0, as 0.1 for one in ten days");
   }
   if (const auto field = root.Find("causal")) {
     PLINTH_ASSIGN_OR_RETURN(o->causal, field->Flag());
@@ -79,7 +86,8 @@ Status ReadOptions(const JsonField& root, const ServedModel& model, detect::Opti
     PLINTH_ASSIGN_OR_RETURN(o->relate, field->Flag());
   }
   if (const auto field = root.Find("scores")) PLINTH_RETURN_IF_ERROR(ReadScores(*field, o));
-  if (o->scores.empty()) o->scores = detect::DefaultScores(o->causal || o->last > 0);
+  const bool stream = o->causal || o->last > 0 || root.Find("session").has_value();
+  if (o->scores.empty()) o->scores = detect::DefaultScores(stream);
   if (o->step > model.info().horizon) {
     return FieldError("step", StrCat("is ", o->step, "; the model forecasts up to ", model.info().horizon,
                                      " steps at once"));
@@ -89,6 +97,31 @@ Status ReadOptions(const JsonField& root, const ServedModel& model, detect::Opti
   if (o->context > 0) context = o->context;
   engine::ForecastRequest reach;
   return SetReach(model, step, context, "step", "context", &reach);
+}
+
+// A session scores rows as they come, by what its first ones were.
+Status ReadSession(const Request& request, const JsonField& root, const JsonField& session, Job* job) {
+  PLINTH_ASSIGN_OR_RETURN(job->session, ReadSessionName(session, job->series));
+  for (const char* name : {"last", "history", "causal"}) {
+    if (root.Find(name))
+      return FieldError(name, "goes without a session: that scores the rows of each request as a stream");
+  }
+  detect::Options& o = job->options;
+  if (o.calibration == 0) o.calibration = DetectSessions::kUsualCalibration;
+  if (o.calibration < detect::kLeastRows || o.calibration > DetectSessions::kMostRows) {
+    return FieldError("calibration", StrCat("is ", o.calibration, "; a session learns from ",
+                                            detect::kLeastRows, " to ", DetectSessions::kMostRows, " rows"));
+  }
+  if (o.window != 0 && (o.window < 2 || o.window > o.calibration / 2)) {
+    return FieldError("window", StrCat("is ", o.window, "; of a calibration part of ", o.calibration,
+                                       " rows it has 2 to ", o.calibration / 2));
+  }
+  if (std::find(o.scores.begin(), o.scores.end(), detect::Score::kMasked) != o.scores.end())
+    return FieldError("scores",
+                      "masked needs the rows behind each row and cannot score a stream; leave it out");
+  for (const engine::SeriesItem& item : job->series.items)
+    job->ids.push_back(SessionId(request, job->session, item.item));
+  return absl::OkStatus();
 }
 
 // What detection does not look at is refused, not passed over.
@@ -124,9 +157,10 @@ Status CheckAnswer(const Job& job, int64_t most) {
 StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request) {
   PLINTH_ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(request.body));
   const JsonField root = body.root();
-  PLINTH_RETURN_IF_ERROR(root.CheckKeys(
-      {"model", "series", "freq", "last", "history", "calibration", "window", "step", "context", "coverage",
-       "false_alarms_per_day", "causal", "scores", "relate", "raise", "priority", "timeout_seconds"}));
+  PLINTH_RETURN_IF_ERROR(
+      root.CheckKeys({"model", "series", "freq", "last", "history", "calibration", "window", "step",
+                      "context", "coverage", "false_alarms_per_day", "causal", "scores", "relate", "raise",
+                      "session", "priority", "timeout_seconds"}));
   auto job = std::make_shared<Job>();
   PLINTH_ASSIGN_OR_RETURN(job->common, ReadCommon(service, root));
   PLINTH_RETURN_IF_ERROR(ReadOptions(root, *job->common.model, &job->options));
@@ -138,6 +172,8 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   PLINTH_ASSIGN_OR_RETURN(job->series,
                           ReadSeries(series, job->common.frequency, 0, {settings->series, settings->values}));
   PLINTH_RETURN_IF_ERROR(CheckSeries(job->series));
+  if (const auto field = root.Find("session"))
+    PLINTH_RETURN_IF_ERROR(ReadSession(request, root, *field, job.get()));
   PLINTH_RETURN_IF_ERROR(CheckAnswer(*job, settings->values));
   return job;
 }
@@ -161,7 +197,8 @@ class Writer {
     if (item_ == job_->found.size()) {
       End();
     } else {
-      if (!parts_) parts_.emplace(job_->series.items[item_], job_->found[item_], job_->series.targets);
+      if (!parts_)
+        parts_.emplace(job_->series.items[item_], job_->found[item_], job_->series.targets, Session());
       if (!parts_->Next(json_)) parts_.reset(), ++item_;
     }
     *piece += text_;
@@ -170,6 +207,11 @@ class Writer {
   }
 
  private:
+  std::optional<detect::DetectionJson::Session> Session() const {
+    if (job_->session.empty()) return std::nullopt;
+    const DetectSessions::Answer& answer = job_->answers[item_];
+    return detect::DetectionJson::Session{answer.missing, answer.before};
+  }
   void End() {
     json_.EndArray();
     json_.Key("notes"), json_.BeginArray();
@@ -212,41 +254,69 @@ void Answer(const ExchangePtr& exchange, const std::shared_ptr<Writer>& writer) 
   });
 }
 
+AlarmCause CauseOf(const Job& job, size_t i, const detect::Alarm& alarm) {
+  const engine::SeriesItem& item = job.series.items[i];
+  const auto name = [&](int64_t column) { return job.series.targets[static_cast<size_t>(column)]; };
+  AlarmCause cause;
+  cause.source = "detect";
+  cause.kind = std::string(detect::ReasonName(alarm.reason));
+  cause.model = job.common.model->name(), cause.item = item.item;
+  if (job.series.targets.size() == 1) cause.target = job.series.targets[0];
+  cause.score = alarm.peak;
+  cause.message =
+      StrCat(Join(alarm.columns, ", ", [&](const detect::Contribution& c) { return name(c.column); }),
+             " since ", item.TimeText(alarm.begin));
+  for (const detect::Cause& before : alarm.causes)
+    StrAppend(&cause.message, "; ", name(before.column), " moved at ", item.TimeText(before.moved_row));
+  return cause;
+}
+
 // An alarm that the item's last row is in stands in the list of alarms until a later request finds it over.
+// Of a session also those that began and ended among its new rows.
 void Raise(Service& service, const Job& job, size_t i) {
   using detect::Reason;
-  const engine::SeriesItem& item = job.series.items[i];
   const detect::Detection& found = job.found[i];
-  const std::string& model = job.common.model->name();
-  const std::string target = job.series.targets.size() == 1 ? job.series.targets[0] : "";
   const detect::Alarm* lasting = nullptr;
   if (found.rows() > 0 && found.alarm.back() >= 0)
     lasting = &found.alarms[static_cast<size_t>(found.alarm.back())];
+  const auto end = [&](const AlarmCause& cause) {
+    service.alarms().End(cause.source, cause.kind, cause.model, cause.item, cause.target);
+  };
+  for (const detect::Alarm& alarm : found.alarms) {
+    if (&alarm == lasting || job.session.empty() || alarm.end <= job.answers[i].fresh) continue;
+    const AlarmCause cause = CauseOf(job, i, alarm);
+    service.alarms().Raise(cause);
+    end(cause);
+  }
+  AlarmCause over = CauseOf(job, i, {});
   for (const Reason reason : {Reason::kPoint, Reason::kSubsequence, Reason::kDrift}) {
     if (lasting != nullptr && lasting->reason == reason) continue;
-    service.alarms().End("detect", detect::ReasonName(reason), model, item.item, target);
+    over.kind = std::string(detect::ReasonName(reason));
+    if (found.rows() > 0) end(over);
   }
-  if (lasting == nullptr) return;
-  AlarmCause cause;
-  cause.source = "detect";
-  cause.kind = std::string(detect::ReasonName(lasting->reason));
-  cause.model = model, cause.item = item.item, cause.target = target;
-  cause.score = lasting->peak;
-  const auto name = [&](int64_t column) { return job.series.targets[static_cast<size_t>(column)]; };
-  cause.message =
-      StrCat(Join(lasting->columns, ", ", [&](const detect::Contribution& c) { return name(c.column); }),
-             " since ", item.TimeText(lasting->begin));
-  for (const detect::Cause& before : lasting->causes) {
-    StrAppend(&cause.message, "; ", name(before.column), " moved at ", item.TimeText(before.moved_row));
-  }
-  service.alarms().Raise(std::move(cause));
+  if (lasting != nullptr) service.alarms().Raise(CauseOf(job, i, *lasting));
+}
+
+// The rows of one item, by themselves or as the next ones of its session.
+StatusOr<detect::Detection> Find(Service& service, Job& job, size_t i, QueueForecaster& forecaster,
+                                 StopCheck stop) {
+  engine::SeriesItem& item = job.series.items[i];
+  if (job.session.empty()) return detect::Detect(forecaster, detect::SeriesOf(item), job.options, stop);
+  const DetectSessions::Request request{job.ids[i], &job.series.targets, job.options,
+                                        job.common.model->generation};
+  PLINTH_ASSIGN_OR_RETURN(auto answer, service.detect_sessions().Score(forecaster, request, &item, stop));
+  detect::Detection found = std::move(answer.detection);
+  job.answers.push_back(std::move(answer));
+  return found;
 }
 
 Status Run(Service& service, Job& job, QueueForecaster& forecaster, StopCheck stop) {
-  for (const engine::SeriesItem& item : job.series.items) {
-    auto found = detect::Detect(forecaster, detect::SeriesOf(item), job.options, stop);
+  for (size_t i = 0; i < job.series.items.size(); ++i) {
+    const engine::SeriesItem& item = job.series.items[i];
+    auto found = Find(service, job, i, forecaster, stop);
     if (!found.ok()) {
-      if (!absl::IsInvalidArgument(found.status()) || item.item.empty()) return found.status();
+      const bool plain = absl::IsInvalidArgument(found.status()) && FieldOf(found.status()).empty();
+      if (!plain || item.item.empty()) return found.status();
       return absl::InvalidArgumentError(
           StrCat("item ", item.item, ": ", std::string(found.status().message())));
     }
@@ -269,6 +339,10 @@ void Detect(Service& service, const Request& request, const ExchangePtr& exchang
   beside.model = job->common.model;
   beside.seconds = job->common.seconds;
   beside.priority = job->common.priority;
+  int64_t values = 0;
+  for (const engine::SeriesItem& item : job->series.items)
+    values += item.length() * static_cast<int64_t>(job->series.targets.size());
+  beside.brief = !job->session.empty() && values <= kBriefValues;
   beside.exchange = exchange;
   beside.run = [&service, job, exchange](QueueForecaster& forecaster, StopCheck stop) {
     PLINTH_RETURN_IF_ERROR(Run(service, *job, forecaster, stop));
