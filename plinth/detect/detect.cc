@@ -39,6 +39,13 @@ Status CheckSizes(const Series& series, const Options& o) {
   return absl::OkStatus();
 }
 
+// Rows that will be learnt from.
+int64_t CalibrationOf(int64_t rows, const Options& o) {
+  const int64_t before = o.last > 0 ? std::min(rows - o.last, std::max(o.history, kLeastRows)) : rows;
+  if (o.calibration > 0) return std::min(o.calibration, before);
+  return o.last > 0 ? before : std::max(rows / 4, kLeastRows);
+}
+
 Status CheckOptions(const Series& series, const Options& o) {
   const int64_t rows = RowsOf(series);
   if (!(o.false_alarms_per_day > 0) || !std::isfinite(o.false_alarms_per_day)) {
@@ -67,6 +74,12 @@ Status CheckOptions(const Series& series, const Options& o) {
         StrCat("a calibration part of ", o.calibration, " rows in a series of ", rows,
                o.last > 0 ? StrCat(", of which the last ", o.last, " are asked for") : std::string(),
                "; it has ", kLeastRows, " to ", rows - o.last));
+  }
+  const bool stream = o.last > 0 || o.causal;
+  const int64_t normal = CalibrationOf(rows, o);
+  if (stream && o.window > normal / 2) {
+    return Refuse(StrCat("a window of ", o.window, " rows with a calibration part of ", normal,
+                         ", from which a stream is judged; it has 2 to ", normal / 2));
   }
   const bool masked = std::find(o.scores.begin(), o.scores.end(), Score::kMasked) != o.scores.end();
   if (masked && (o.last > 0 || o.causal)) {

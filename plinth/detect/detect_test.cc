@@ -239,6 +239,9 @@ TEST_F(DetectTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT(Refusal(v, {.coverage = 1}), HasSubstr("coverage of the band is 1"));
   EXPECT_THAT(Refusal(v, {.window = 101}),
               HasSubstr("window of 101 rows in a series of 200; it has 2 to 100"));
+  EXPECT_THAT(Refusal(v, {.window = 60, .last = 20, .history = 100}),
+              HasSubstr("window of 60 rows with a calibration part of 100"));
+  EXPECT_THAT(Refusal(v, {.window = 30, .causal = true}), HasSubstr("it has 2 to 25"));
   EXPECT_THAT(Refusal(v, {.last = 185}), HasSubstr("at least 16 must lie before them"));
   EXPECT_THAT(Refusal(v, {.step = -1}), HasSubstr("must not be negative"));
   EXPECT_THAT(Refusal(v, {.scores = {Score::kMasked}, .last = 5}), HasSubstr("cannot score a stream"));

@@ -40,11 +40,11 @@ StatusOr<std::shared_ptr<const Fitted>> Fitted::Make(engine::Forecaster& forecas
                                                      int64_t rows, const Options& options,
                                                      StopCheck cancelled, Scored* scored) {
   Options checked = options;
-  checked.last = checked.calibration = 0, checked.causal = true;
+  checked.last = 0, checked.causal = true;
+  checked.calibration = RowsOf(normal);
   PLINTH_RETURN_IF_ERROR(CheckDetection(normal, checked));
   std::shared_ptr<Fitted> fitted(new Fitted);
-  size_t longest = 0;
-  for (const auto& column : normal.columns) longest = std::max(longest, column.size());
+  const size_t longest = static_cast<size_t>(RowsOf(normal));
   fitted->options_ = options;
   fitted->scores_ = options.scores.empty() ? DefaultScores(true) : options.scores;
   fitted->calibration_ = static_cast<int64_t>(longest);

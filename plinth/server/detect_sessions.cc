@@ -146,7 +146,9 @@ StatusOr<detect::Detection> DetectSessions::ScoreRows(State& state, engine::Fore
                                                       StopCheck cancelled) {
   const detect::Fitted& fitted = *state.fitted;
   const int64_t calibration = fitted.calibration(), lookback = fitted.lookback();
-  int64_t from = std::max(std::min(place.at, state.scored), calibration);
+  // Rows that were left out are gaps; near the request's rows they, too, may be in an alarm.
+  int64_t from = std::max(std::min(place.at, state.scored), place.at - 2 * fitted.sizes().window);
+  from = std::max(from, calibration);
   if (place.base > 0) from = std::max(from, place.base + lookback);
   from = std::min(from, state.total);
   if (from < state.kept || from > state.scored) state.kept = from, state.lasting.reset(), state.findings = {};
