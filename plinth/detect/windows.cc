@@ -263,7 +263,8 @@ std::vector<double> ProfileReference::Scores(const Column& column, int64_t base,
     const int64_t begin = t + 1 - length_;
     if (t < from || !column.Known(begin, t + 1)) continue;
     const auto window = OpenWindow(column, begin, length_, &open);
-    const auto [mean, squares] = MomentsOf(window);
+    double mean, squares;
+    std::tie(mean, squares) = MomentsOf(window);
     const auto nearest_of = [&](int64_t i, int64_t end) {
       double nearest = std::numeric_limits<double>::infinity();
       for (; i < end; ++i) {
