@@ -260,7 +260,7 @@ class Dashboard(unittest.TestCase):
             text = page.inner_text("#alarms")
             self.assertIn("by Zhang Min", text)
             self.assertIn("burner under maintenance <b>", text)
-            self.assertIn("1 alarms are shelved", page.inner_text("#alarms-hint"))
+            self.assertIn("Shelved: 1.", page.inner_text("#alarms-hint"))
             wait(other, "document.querySelector('#alarms').textContent.includes('搁置至')", 5)
             self.assertEqual(page.evaluate(CONTRAST), [])
             # Before its time, by hand.
