@@ -321,6 +321,12 @@ std::optional<Response> Service::Admit(Request* head, int64_t) {
   }
   if (auto refusal = access_->Check(*head, found.route->scope, &head->key))
     return refuse(*std::move(refusal));
+  const std::string_view encoding = head->Field("content-encoding");
+  if (!encoding.empty() && encoding != "identity") {
+    return refuse(ErrorResponse(415, "encoding",
+                                StrCat("the body is encoded as ", encoding.substr(0, 40),
+                                       "; send it as it is, without content-encoding")));
+  }
   return std::nullopt;
 }
 

@@ -105,6 +105,17 @@ class Forecasts(unittest.TestCase):
             self.assertEqual(got[0], status, path)
             self.assertEqual(set(got[2]) - {"field"}, {"error", "code"}, path)
         self.assertEqual(self.server.ask("OPTIONS", "/v1/forecast")[0], 204)
+        self.assertEqual(self.server.ask("GET", "/v1/forecast")[1]["allow"], "POST, OPTIONS")
+        for path in ["/v1/models/a%00b", "/v1/models/%ff", "/v1/models/%2", "/v1/models?a=%00"]:
+            self.assertEqual(self.server.ask("GET", path)[0], 400, path)
+        for path in ["/v1/models/%2f..%2f..", "/v1%2fmodels", "/v1/./models", "//v1/models", "/v1/models//"]:
+            self.assertEqual(self.server.ask("GET", path)[0], 404, path)
+        self.assertEqual(self.server.ask("GET", "/v1/models/")[0], 200)
+        status, fields, data = self.server.ask("HEAD", "/metrics")
+        self.assertEqual((status, data), (200, b""))
+        for path in ["/v1/forecast", "/v1/detect", "/v2/models/plinth-ts-0/infer"]:
+            status, _, got = self.server.ask("POST", path, b"x", {"content-encoding": "gzip"})
+            self.assertEqual((status, got["code"]), (415, "encoding"), path)
 
     def test_what_memory_cannot_hold_is_refused(self):
         before = self.server.resident_kilobytes()
@@ -303,6 +314,40 @@ class Tls(unittest.TestCase):
                 code, line = refused(["--http-tls-certificate", ours[0], "--http-tls-key", theirs[1]])
                 self.assertEqual(code, 2)
                 self.assertIn("client.key", line)
+
+
+    def test_renewed_certificates_come_into_use(self):
+        def seen(port):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_alpn_protocols(["h2", "http/1.1"])
+            with socket.create_connection(("127.0.0.1", port)) as raw, context.wrap_socket(raw) as secure:
+                return secure.getpeercert(binary_form=True)
+
+        with tempfile.TemporaryDirectory() as folder:
+            names = [os.path.join(folder, name) for name in ("server.pem", "server.key")]
+
+            def renew():
+                made = [name + ".new" for name in names]
+                subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+                                "/CN=localhost", "-out", made[0], "-keyout", made[1]], check=True, capture_output=True)
+                for new, name in zip(made, names):
+                    os.replace(new, name)
+                with open(names[0]) as file:
+                    return ssl.PEM_cert_to_DER_cert(file.read())
+
+            first = renew()
+            with Server(["--http-tls-certificate", names[0], "--http-tls-key", names[1]]) as server:
+                ports = [server.ports[protocol] for protocol in ("http", "grpc")]
+                for port in ports:
+                    self.assertEqual(seen(port), first)
+                second = renew()
+                server.process.send_signal(signal.SIGHUP)
+                end = time.monotonic() + 20
+                while any(seen(port) != second for port in ports) and time.monotonic() < end:
+                    time.sleep(0.2)
+                for port in ports:
+                    self.assertEqual(seen(port), second)
 
 
 class Hostile(unittest.TestCase):

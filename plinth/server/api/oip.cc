@@ -10,7 +10,6 @@
 namespace plinth::server {
 namespace {
 
-using http::ErrorResponse;
 using http::ExchangePtr;
 using http::PathNames;
 using http::Request;
@@ -65,13 +64,6 @@ Response Ready(const Service& service, const ServedModel& model) {
 }
 
 void Infer(Service& service, const Request& request, const PathNames& names, const ExchangePtr& exchange) {
-  const std::string_view encoding = request.Field("content-encoding");
-  if (!encoding.empty() && encoding != "identity") {
-    exchange->Send(ErrorResponse(415, "encoding",
-                                 StrCat("the body is encoded as ", encoding.substr(0, 40),
-                                        "; send it as it is, without content-encoding")));
-    return;
-  }
   const auto submit = [&]() -> Status {
     PLINTH_ASSIGN_OR_RETURN(ModelPtr model, ModelOf(service, names));
     const auto settings = service.settings();
