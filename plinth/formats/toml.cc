@@ -98,6 +98,16 @@ StatusOr<Config> ParseTomlWithLines(std::string_view text, std::string where) {
   return Parse(text, std::move(where), true);
 }
 
+Config::Lines TomlLines(std::string_view text) {
+  Config::Lines lines;
+  try {
+    static_cast<void>(Converter("", &lines).ConvertTable(toml::parse(text), "", 0));
+  } catch (const toml::parse_error&) {
+    lines.clear();
+  }
+  return lines;
+}
+
 StatusOr<Config> LoadToml(const std::string& path) {
   PLINTH_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
   return ParseToml(text, path);

@@ -15,7 +15,9 @@ namespace plinth::formats {
 StatusOr<Config> ParseToml(std::string_view text, std::string where);
 // The same; whatever the getters refuse is said with its line, too: "r.toml: line 7: "rule.m" is -1; ...".
 StatusOr<Config> ParseTomlWithLines(std::string_view text, std::string where);
-// The same from a file of at most kMaxConfigBytes. Errors: FileError too.
+// Where each key stands (none for text that is no TOML); for messages that a getter cannot give.
+Config::Lines TomlLines(std::string_view text);
+// ParseToml of a file of at most kMaxConfigBytes. Errors: FileError too.
 StatusOr<Config> LoadToml(const std::string& path);
 
 }  // namespace plinth::formats

@@ -94,6 +94,7 @@ class Reader {
                         StrCat("names ", names.size(), " targets; 1 to ", kMostColumns, " are taken"));
     }
     for (const std::string& name : names) {
+      if (name.empty()) return FieldError(targets->path(), "names a target \"\"; give it a name");
       PLINTH_ASSIGN_OR_RETURN(const JsonField field, targets->Get(name));
       PLINTH_RETURN_IF_ERROR(add(name, field));
     }

@@ -18,7 +18,7 @@ StatusOr<engine::Together> ReadTogether(const JsonField& root, const SeriesBody&
   }
   const bool groups = !body.covariates.empty() || joint || cross || body.named_groups;
   if (groups && !info.groups) {
-    const char* field = !body.covariates.empty() ? "series.past"
+    const char* field = !body.covariates.empty() ? body.covariates[0].ahead ? "series.future" : "series.past"
                         : joint                  ? "joint"
                         : cross                  ? "cross_learning"
                                                  : "series.groups";

@@ -1,6 +1,7 @@
 #include "plinth/server/service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -19,6 +20,7 @@ using http::ExchangePtr;
 using http::Request;
 using http::Response;
 
+constexpr auto kSaveAgainAfter = std::chrono::seconds(2);
 constexpr std::string_view kOther = "other", kAlarms = "/v1/alarms";
 
 BatchOptions BatchOptionsOf(const Settings& s) {
@@ -201,12 +203,18 @@ void Service::WatchAlarms() {
     WriteAlarm(alarm, w);
     events_->Publish("alarm", json);
     RunAside([this] {
-      const Status saved = alarms_->Save();
+      const Status saved = SaveAlarms();
       if (saved.ok()) return;
       log_->Write(LogLevel::kError, "alarms_not_saved",
                   {{"error", std::string_view(saved.message().data(), saved.message().size())}});
     });
   });
+}
+
+Status Service::SaveAlarms() {
+  const Status saved = alarms_->Save();
+  alarms_unsaved_ = !saved.ok();
+  return saved;
 }
 
 void Service::RunAside(std::function<void()> task) {
@@ -216,7 +224,16 @@ void Service::RunAside(std::function<void()> task) {
     aside_thread_ = std::thread([this] {
       std::unique_lock lock(aside_mutex_);
       while (true) {
-        aside_changed_.wait(lock, [&] { return aside_stops_ || !aside_.empty(); });
+        const auto called = [&] { return aside_stops_ || !aside_.empty(); };
+        if (!alarms_unsaved_) {
+          aside_changed_.wait(lock, called);
+        } else if (!aside_changed_.wait_for(lock, kSaveAgainAfter, called)) {
+          // A full disk may have room again.
+          lock.unlock();
+          if (SaveAlarms().ok()) log_->Write(LogLevel::kInfo, "alarms_saved", {});
+          lock.lock();
+          continue;
+        }
         if (aside_.empty()) return;
         const std::function<void()> next = std::move(aside_.front());
         aside_.pop_front();

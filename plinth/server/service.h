@@ -104,6 +104,9 @@ class Service : public http::Site {
   };
   void Submit(Submission submission);
 
+  // Writes the alarms to disk; what could not be written is tried again by itself.
+  Status SaveAlarms();
+
   // Runs `task` on the thread for what takes long and is not the engine's; one after another.
   void RunAside(std::function<void()> task);
 
@@ -134,7 +137,7 @@ class Service : public http::Site {
   std::unique_ptr<DetectSessions> detect_sessions_;
   std::unique_ptr<SideJobs> jobs_;
   std::unique_ptr<http::Router> router_;
-  std::atomic<bool> draining_ = false, loaded_ = false;
+  std::atomic<bool> draining_ = false, loaded_ = false, alarms_unsaved_ = false;
 
   // The thread aside.
   std::mutex aside_mutex_;

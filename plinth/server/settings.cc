@@ -132,6 +132,7 @@ Status ReadModels(const Config& root, const std::string& file, Settings* to) {
 Status ReadFile(const std::string& file, Settings* to) {
   PLINTH_ASSIGN_OR_RETURN(const std::string text, plinth::ReadFile(file, formats::kMaxConfigBytes));
   PLINTH_ASSIGN_OR_RETURN(const Config root, formats::ParseTomlWithLines(text, file));
+  const Config::Lines lines = formats::TomlLines(text);
   std::vector<std::string> sections = {"models"};
   for (const Setting& s : AllSettings()) {
     if (sections.back() != SectionOf(s)) sections.emplace_back(SectionOf(s));
@@ -148,7 +149,8 @@ Status ReadFile(const std::string& file, Settings* to) {
     for (const Setting& s : AllSettings()) {
       if (SectionOf(s) != name || !section.Has(NameOf(s))) continue;
       PLINTH_RETURN_IF_ERROR(ReadOne(section, s, file, to));
-      to->origins[std::string(s.key)] = file;
+      const auto line = lines.find(std::string(s.key));
+      to->origins[std::string(s.key)] = line == lines.end() ? file : StrCat(file, " line ", line->second);
     }
   }
   return ReadModels(root, file, to);
@@ -258,9 +260,20 @@ StatusOr<Settings> LoadSettings(const std::string& file, const std::map<std::str
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::string_view name = entry.substr(0, entry.find('='));
+    if (name.size() == entry.size()) continue;
+    bool of_a_section = false, known = false;
     for (const Setting& s : AllSettings()) {
-      if (name != VariableOf(s) || name.size() == entry.size()) continue;
+      const std::string variable = VariableOf(s);
+      of_a_section =
+          of_a_section || name.starts_with(variable.substr(0, sizeof "PLINTH_" + SectionOf(s).size()));
+      if (name != variable) continue;
+      known = true;
       PLINTH_RETURN_IF_ERROR(SetFromText(s, entry.substr(name.size() + 1), StrCat(name), &settings));
+    }
+    // A mistyped name must not leave a door open.
+    if (of_a_section && !known) {
+      return absl::InvalidArgumentError(
+          StrCat("the variable ", name.substr(0, 100), " is no setting; --show-config lists them"));
     }
   }
   for (const auto& [key, value] : flags) {

@@ -40,7 +40,7 @@ TEST_F(SettingsTest, LaterSourcesWinAndAreNamed) {
   EXPECT_EQ(s->window_milliseconds, 3);
   EXPECT_EQ(s->origins.at("http.port"), "--http-port");
   EXPECT_EQ(s->origins.at("limits.queue"), "PLINTH_LIMITS_QUEUE");
-  EXPECT_THAT(s->origins.at("batch.window_milliseconds"), HasSubstr("plinth.toml"));
+  EXPECT_THAT(s->origins.at("batch.window_milliseconds"), HasSubstr("plinth.toml line "));
 }
 
 TEST_F(SettingsTest, ReadsModels) {
@@ -68,6 +68,9 @@ TEST_F(SettingsTest, RefusesWithFileAndLine) {
   EXPECT_THAT(Error("", {{"http.tcp", "x"}}), HasSubstr("there is no setting http.tcp"));
   EXPECT_THAT(Error("", {}, {"PLINTH_GRPC_ENABLED=yes"}),
               HasSubstr("PLINTH_GRPC_ENABLED is \"yes\"; true or false is expected"));
+  EXPECT_THAT(Error("", {}, {"PLINTH_ACCESS_KEY=keys.toml"}),
+              HasSubstr("the variable PLINTH_ACCESS_KEY is no setting"));
+  EXPECT_TRUE(Load("", {}, {"PLINTH_ISA=v3", "PLINTH_SHARED=x", "HTTP_PORT=x"}).ok());
 }
 
 TEST_F(SettingsTest, RefusesContradictions) {
@@ -78,7 +81,8 @@ TEST_F(SettingsTest, RefusesContradictions) {
   EXPECT_THAT(Error("[http]\nport = 8001\n"), HasSubstr("a port each"));
   EXPECT_THAT(Error("[limits]\nall_body_bytes = 2000\n"), HasSubstr("would never be taken"));
   EXPECT_THAT(Error("[batch]\nmost_series = 8\n"),
-              HasSubstr("batch.preferred_series is 32, more than batch.most_series ("));
+              testing::ContainsRegex(
+                  "batch.preferred_series is 32, more than batch.most_series .*plinth.toml line 2."));
   EXPECT_THAT(Error("[service]\nlog_level = \"loud\"\n"), HasSubstr("debug, info, warn, error or off"));
 }
 

@@ -198,6 +198,11 @@ class FullDisk(unittest.TestCase):
                 for _ in range(50):  # the log has no room either
                     self.assertEqual(server.ask("POST", "/v1/forecast", body(wave(50), "x"))[0], 200)
                 os.remove(filler)
+                until = time.monotonic() + 10
+                while server.ask("GET", "/v1/status")[2]["alarms"]["not_saved"] and time.monotonic() < until:
+                    time.sleep(0.1)  # it tries again by itself
+                with open(os.path.join(state, "alarms.json")) as file:
+                    self.assertEqual(json.load(file)["alarms"][0]["by"], "Li")
                 status, _, got = server.ask("POST", f"/v1/alarms/{number}/shelve", {"by": "Li", "why": "x", "minutes": 5}, JSON)
                 self.assertEqual((status, got["saved"]), (200, True))
                 self.assertEqual(server.ask("GET", "/v1/status")[2]["alarms"]["not_saved"], "")

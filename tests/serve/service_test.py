@@ -97,6 +97,15 @@ class Forecasts(unittest.TestCase):
         self.assertRegex(fields["x-request-id"], "^[0-9a-f]{32}$")
         self.assertEqual(got["field"], "series")
 
+    def test_notes_say_what_a_forecast_is_worth(self):
+        status, _, got = self.server.ask("POST", "/v1/forecast", {"series": {"y": [None, None, 1], "sizes": [2, 1]}})
+        self.assertEqual((status, got["notes"]), (200, ['target "y" holds no value; its forecast says nothing']))
+        body = {"series": {"y": [1, 2, 3]}, "session": "numbered", "horizon": 2}
+        self.assertIn("is appended again", self.server.ask("POST", "/v1/forecast", body)[2]["notes"][0])
+        body["series"]["start"] = "2026-01-01"
+        body.update(session="timed", freq="1h")
+        self.assertEqual(self.server.ask("POST", "/v1/forecast", body)[2]["notes"], [])
+
     def test_wrong_requests_say_what_would_be_right(self):
         for method, path, status in [("GET", "/nothing", 404), ("GET", "/v1/forecast", 405),
                                      ("POST", "/v2/health/live", 405), ("GET", "/v1/models/%zz", 400),
@@ -106,6 +115,12 @@ class Forecasts(unittest.TestCase):
             self.assertEqual(set(got[2]) - {"field"}, {"error", "code"}, path)
         self.assertEqual(self.server.ask("OPTIONS", "/v1/forecast")[0], 204)
         self.assertEqual(self.server.ask("GET", "/v1/forecast")[1]["allow"], "POST, OPTIONS")
+        for body, field in [({"series": {"targets": {"": [1, 2]}}}, "series.targets"),
+                            ({"series": {"y": [1, 2], "future": {"a": [1, 2, 3]}}, "horizon": 1}, "series.future")]:
+            status, _, got = self.server.ask("POST", "/v1/forecast", body)
+            self.assertEqual((status, got["field"]), (400, field), got)
+        status, _, got = self.server.ask("POST", "/v1/detect", {"series": {"y": [1, 2]}, "history": 5})
+        self.assertEqual((status, got["field"]), (400, "history"))
         for path in ["/v1/models/a%00b", "/v1/models/%ff", "/v1/models/%2", "/v1/models?a=%00"]:
             self.assertEqual(self.server.ask("GET", path)[0], 400, path)
         for path in ["/v1/models/%2f..%2f..", "/v1%2fmodels", "/v1/./models", "//v1/models", "/v1/models//"]:

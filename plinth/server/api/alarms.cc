@@ -114,7 +114,7 @@ void Take(Service& service, const Request& request, const std::string& id, Act a
     if (a.act == Act::kUnshelve) {
       service.log().Write(LogLevel::kInfo, "alarm_unshelved", {{"id", a.id}, {"by", std::string_view(a.by)}});
     }
-    const Status saved = service.alarms().Save();
+    const Status saved = service.SaveAlarms();
     Response response;
     formats::JsonWriter w(&response.body);
     w.BeginObject();

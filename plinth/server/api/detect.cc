@@ -85,6 +85,8 @@ Status ReadOptions(const JsonField& root, const ServedModel& model, detect::Opti
   if (const auto field = root.Find("relate")) {
     PLINTH_ASSIGN_OR_RETURN(o->relate, field->Flag());
   }
+  if (root.Find("history") && o->last == 0)
+    return FieldError("history", "counts the rows before the last ones; give last, too");
   if (const auto field = root.Find("scores")) PLINTH_RETURN_IF_ERROR(ReadScores(*field, o));
   const bool stream = o->causal || o->last > 0 || root.Find("session").has_value();
   if (o->scores.empty()) o->scores = detect::DefaultScores(stream);

@@ -5,6 +5,7 @@
 
 #include "plinth/engine/forecast_json.h"
 #include "plinth/engine/grouping.h"
+#include "plinth/formats/json.h"
 #include "plinth/series/quantiles.h"
 #include "plinth/server/api/routes.h"
 #include "plinth/server/bounds.h"
@@ -39,6 +40,7 @@ struct Job {
   double seconds = 0;
   int priority = 0;
   std::vector<InputFinding> input;  // what the input watch found
+  bool appended = false;            // rows without times to those of a session
 };
 
 // "level": [80, 95] are intervals, each two quantiles.
@@ -109,6 +111,7 @@ StatusOr<std::shared_ptr<Job>> ReadJob(Service& service, const Request& request)
   std::string source = request.key;
   if (const auto field = root.Find("session")) {
     PLINTH_RETURN_IF_ERROR(Continue(service, request, *field, &job->series));
+    job->appended = job->series.items[0].numbered;
     source += StrCat("\n", field->Text().value_or(""));
   }
   job->input = service.LookAtInput(job->model->name(), source, job->series.items, job->series.targets);
@@ -201,6 +204,18 @@ class Writer {
     json_.Key("notes"), json_.BeginArray();
     for (const engine::SeriesItem& item : job_->series.items) {
       for (const std::string& note : item.notes) json_.String(note);
+      for (size_t t = 0; t < item.values.size(); ++t) {
+        const std::vector<double>& y = item.values[t];
+        if (!std::all_of(y.begin(), y.end(), [](double v) { return std::isnan(v); })) continue;
+        json_.String(StrCat(item.item.empty() ? "" : StrCat("item ", formats::QuotedShort(item.item), ", "),
+                            "target ", formats::QuotedShort(job_->series.targets[t]),
+                            " holds no value; its forecast says nothing"));
+      }
+    }
+    if (job_->appended) {
+      json_.String(
+          "rows without times stand behind those of earlier requests of the session: the same request, "
+          "sent again, is appended again");
     }
     for (const std::string& note : job_->maker->notes()) json_.String(note);
     json_.EndArray();

@@ -1,6 +1,7 @@
 #include "plinth/server/oip/series_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -25,7 +26,7 @@ void Append(std::string_view data, size_t begin, size_t end, std::vector<double>
 
 struct Inputs {
   const Tensor *context = nullptr, *lengths = nullptr, *mask = nullptr;
-  std::string lengths_path, mask_path;
+  std::string context_path, lengths_path, mask_path;
 };
 
 StatusOr<Inputs> Sort(std::span<const Tensor> tensors) {
@@ -38,6 +39,7 @@ StatusOr<Inputs> Sort(std::span<const Tensor> tensors) {
                                                       : inputs.mask;
     if (place != nullptr) return FieldError(StrCat(path, ".name"), StrCat(tensor.name, " is given twice"));
     place = &tensor;
+    if (tensor.name == "context") inputs.context_path = path;
     if (tensor.name == "lengths") inputs.lengths_path = path;
     if (tensor.name == "mask") inputs.mask_path = path;
   }
@@ -82,6 +84,12 @@ StatusOr<SeriesRows> ReadRows(std::span<const Tensor> tensors, int64_t context) 
       Append<float>(inputs.context->data, begin, end, &read.values);
     } else {
       Append<double>(inputs.context->data, begin, end, &read.values);
+    }
+    for (size_t i = begin; i < end; ++i) {
+      if (std::isinf(read.values[begins.back() + i - begin])) {
+        return FieldError(StrCat(inputs.context_path, ".data[", i, "]"),
+                          "is infinite; a finite number, or NaN for a gap, is expected");
+      }
     }
     for (size_t i = begin; inputs.mask != nullptr && i < end; ++i) {
       const auto flag = static_cast<uint8_t>(inputs.mask->data[i]);

@@ -48,6 +48,14 @@ TEST(SeriesRows, TakeTheLastStepsOfEachRow) {
   EXPECT_THAT(two->rows[1], ElementsAre(5, 6));
 }
 
+TEST(SeriesRows, RefuseInfinity) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(
+      Wrong({Make<double>("context", "FP64", {2, 2}, {1, 2, 3, -inf})}),
+      "inputs[0].data[3] | inputs[0].data[3]: is infinite; a finite number, or NaN for a gap, is expected");
+  EXPECT_THAT(Wrong({Make<float>("context", "FP32", {1, 2}, {float(inf), 1})}), HasSubstr("data[0]"));
+}
+
 TEST(SeriesRows, ReadGapsFromNaNAndMask) {
   const auto rows = ReadRows(
       std::vector<Tensor>{Make<uint8_t>("mask", "BOOL", {2, 3}, {1, 1, 0, 0, 1, 1}),
