@@ -88,6 +88,20 @@ double EngineLatency(engine::Session& session, const Options& o, double seconds)
   return Median(took);
 }
 
+// Seconds of one request in the engine, and how many more it takes through the service: medians over short
+// turns of both, so that a machine whose speed drifts meets both alike.
+std::pair<double, double> AddedLatency(engine::Session& session, const Options& o, LoadOptions load) {
+  constexpr int kTurns = 9;
+  load.connections = 1;
+  load.seconds = o.seconds / (2 * kTurns);
+  std::vector<double> alone, more;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    alone.push_back(EngineLatency(session, o, load.seconds));
+    more.push_back(RunLoad(load).Quantile(0.5) - alone.back());
+  }
+  return {Median(alone), Median(more)};
+}
+
 StatusOr<std::unique_ptr<engine::Session>> MakeSession(const Options& o, const Context& context) {
   if (!o.model.empty()) return engine::Session::Load(o.model, context);
   PLINTH_ASSIGN_OR_RETURN(const formats::Config config, models::ShapeConfig(o.shape));
@@ -121,7 +135,7 @@ Status Run(const Options& o) {
               o.model.empty() ? o.shape.c_str() : o.model.c_str(), static_cast<long long>(o.context),
               static_cast<long long>(o.horizon), threads.count());
   static_cast<void>(EngineRate(session, o, 0.5));
-  std::vector<double> ratios, added, rates;
+  std::vector<double> ratios, added, rates, spreads;
   for (int r = 0; r < o.rounds; ++r) {
     const double alone = EngineRate(session, o, o.seconds);
     load.connections = o.connections;
@@ -129,28 +143,29 @@ Status Run(const Options& o) {
     const double rate = static_cast<double>(served.answered) / served.seconds;
     ratios.push_back(rate / alone);
     rates.push_back(rate);
-    const double one = EngineLatency(session, o, o.seconds / 3);
-    load.connections = 1;
-    LoadOptions single = load;
-    single.seconds = o.seconds / 3;
-    const LoadResult lone = RunLoad(single);
-    added.push_back((lone.Quantile(0.5) - one) * 1e3);
+    const auto [one, more] = AddedLatency(session, o, load);
+    added.push_back(more * 1e3);
+    LoadOptions open = load;
+    open.connections = 256;
+    open.rate = 0.7 * rate;
+    open.seconds = 2 * o.seconds;
+    open.seed = static_cast<uint64_t>(r) + 1;
+    const LoadResult poisson = RunLoad(open);
+    spreads.push_back(poisson.Quantile(0.99) / poisson.Quantile(0.5));
     std::printf(
-        "round %d: engine %.1f series/s, served %.1f (ratio %.3f); one request: engine %.3f ms, served %.3f "
-        "(adds %.3f ms)\n",
-        r + 1, alone, rate, ratios.back(), one * 1e3, lone.Quantile(0.5) * 1e3, added.back());
+        "round %d: engine %.1f series/s, served %.1f (ratio %.3f); one request: engine %.3f ms, service adds "
+        "%.3f ms\n",
+        r + 1, alone, rate, ratios.back(), one * 1e3, added.back());
+    Print("  70 % of that, Poisson arrivals", poisson);
   }
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
   const auto [little, much] = std::minmax_element(added.begin(), added.end());
   std::printf(
       "saturation: median ratio %.3f [%.3f, %.3f]; one request adds %.3f ms at the median [%.3f, %.3f]\n",
       Median(ratios), *least, *most, Median(added), *little, *much);
-  load.connections = 256;
-  load.rate = 0.7 * Median(rates);
-  load.seconds = 3 * o.seconds;
-  const LoadResult open = RunLoad(load);
-  Print("70 % load, Poisson arrivals", open);
-  std::printf("p99 / median at 70 %% load: %.2f\n", open.Quantile(0.99) / open.Quantile(0.5));
+  const auto [even, uneven] = std::minmax_element(spreads.begin(), spreads.end());
+  std::printf("p99 / median at 70 %% load: %.2f at the median [%.2f, %.2f]\n", Median(spreads), *even,
+              *uneven);
   load.requests = {"GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n"};
   load.rate = 0;
   load.connections = 16;
