@@ -41,9 +41,20 @@ class Reader : public http::Exchange {
   Produced last = Produced::kPiece;
 };
 
+// Lets go of the stream at its end, as a connection does.
+class Opened {
+ public:
+  ~Opened() { reader_->producer = nullptr; }
+  Reader* operator->() const { return reader_.get(); }
+  operator http::ExchangePtr() const { return reader_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  const std::shared_ptr<Reader> reader_ = std::make_shared<Reader>();
+};
+
 TEST(Events, ReachEveryReaderInOrder) {
   Events events({});
-  const auto a = std::make_shared<Reader>(), b = std::make_shared<Reader>();
+  const Opened a, b;
   events.Serve(a);
   events.Serve(b);
   EXPECT_EQ(a->sent.content_type, "text/event-stream");
@@ -58,7 +69,7 @@ TEST(Events, ReachEveryReaderInOrder) {
 
 TEST(Events, AReaderThatDoesNotKeepUpIsToldSo) {
   Events events({.queue = 3});
-  const auto slow = std::make_shared<Reader>();
+  const Opened slow;
   events.Serve(slow);
   for (int i = 0; i < 100; ++i) events.Publish("forecast", "{}");
   const std::string got = slow->Take();
@@ -70,20 +81,20 @@ TEST(Events, AReaderThatDoesNotKeepUpIsToldSo) {
 
 TEST(Events, AreBoundedInReaders) {
   Events events({.readers = 1});
-  const auto first = std::make_shared<Reader>(), second = std::make_shared<Reader>();
+  const Opened first, second;
   events.Serve(first);
   events.Serve(second);
   EXPECT_EQ(second->sent.status, 503);
   EXPECT_EQ(events.readers(), 1u);
   first->producer = nullptr;  // however its stream ended
   EXPECT_EQ(events.readers(), 0u);
-  const auto third = std::make_shared<Reader>();
+  const Opened third;
   events.Serve(third);
   EXPECT_EQ(third->sent.status, 200);
 }
 
 TEST(Events, CloseEndsStreams) {
-  const auto reader = std::make_shared<Reader>(), late = std::make_shared<Reader>();
+  const Opened reader, late;
   {
     Events events({});
     events.Serve(reader);
@@ -99,7 +110,7 @@ TEST(Events, CloseEndsStreams) {
 
 TEST(Events, SaysThatItLives) {
   Events events({.heartbeat_nanoseconds = 1'000'000});
-  const auto reader = std::make_shared<Reader>();
+  const Opened reader;
   events.Serve(reader);
   reader->Take();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);

@@ -237,6 +237,7 @@ TEST_F(DashboardTest, EventsTellOfAlarmsUntilTheServiceStops) {
   service_->SetDraining();
   EXPECT_EQ(reader->producer(&text), http::Produced::kEnd);
   EXPECT_EQ(Ask("GET", "/v1/events").status, 503);
+  reader->producer = nullptr;  // as a connection lets go of it
 }
 
 TEST_F(DashboardTest, ThePageIsGuardedAndCached) {
