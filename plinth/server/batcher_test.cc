@@ -138,11 +138,11 @@ TEST_F(BatcherTest, HigherPriorityGoesFirst) {
 }
 
 TEST_F(BatcherTest, AnIdleEngineNeverWaits) {
-  Batcher batcher({.window_nanoseconds = 10'000'000'000, .preferred_series = 100});
+  Batcher batcher({.window_nanoseconds = 60'000'000'000, .preferred_series = 100});
   const int64_t began = Clock::System().Monotonic();
   // Each comes right behind the result of the one before it.
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(Submit(batcher, MakeWork(1, 1)).get().ok());
-  EXPECT_LT(Clock::System().Monotonic() - began, 5'000'000'000);
+  EXPECT_LT(Clock::System().Monotonic() - began, 30'000'000'000);
 }
 
 TEST_F(BatcherTest, FullQueuesRefuse) {
