@@ -68,14 +68,6 @@ StatusOr<int> RunProgram(const std::string& path, const std::vector<std::string>
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The file of the key of encrypted models: what is set, else what systemd passed; empty: none.
-std::string CredentialOf(const Settings& settings) {
-  if (!settings.credential.empty()) return settings.credential;
-  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
-  const std::string passed = folder == nullptr ? "" : JoinPath(folder, "plinth-model-key");
-  return !passed.empty() && FileExists(passed) ? passed : "";
-}
-
 StatusOr<int> Accept(const ModelSetting& model, const Settings& settings) {
   const std::string program = ProgramBeside("plinth");
   if (program.empty()) {
@@ -88,7 +80,7 @@ StatusOr<int> Accept(const ModelSetting& model, const Settings& settings) {
   words.insert(words.end(), {"--model", model.path});
   if (FileExists(recipe)) words.insert(words.end(), {"--config", recipe});
   if (!settings.evidence_folder.empty()) words.insert(words.end(), {"--evidence", settings.evidence_folder});
-  if (const std::string key = CredentialOf(settings); !key.empty()) {
+  if (const std::string key = CredentialFile(settings); !key.empty()) {
     setenv("PLINTH_CREDENTIAL", key.c_str(), /*replace=*/1);
   }
   return RunProgram(program, words);

@@ -1,13 +1,11 @@
 #include "plinth/server/batcher.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
 #include <iterator>
 #include <new>
 
 #include "plinth/base/check.h"
+#include "plinth/base/signals.h"
 
 namespace plinth::server {
 namespace {
@@ -23,12 +21,6 @@ size_t TargetsIn(std::span<const engine::Group> groups) {
   size_t count = 0;
   for (const engine::Group& group : groups) count += static_cast<size_t>(group.targets);
   return count;
-}
-
-void BlockSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 }  // namespace

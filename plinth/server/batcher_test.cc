@@ -39,9 +39,7 @@ class BatcherTest : public testing::Test {
     delete host_;
     delete threads_;
   }
-  void SetUp() override {
-    if (model_ == nullptr) GTEST_SKIP() << "PLINTH_SOURCE_DIR is not set: ctest does";
-  }
+  void SetUp() override { ASSERT_NE(model_, nullptr) << "PLINTH_SOURCE_DIR is not set: ctest does"; }
 
   // `count` series of 200 steps, told apart by `seed`.
   static std::unique_ptr<Work> MakeWork(size_t count, int seed, int64_t horizon = 16) {

@@ -1,16 +1,14 @@
 #include "plinth/server/events.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <list>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "plinth/base/signals.h"
 #include "plinth/base/text.h"
 
 namespace plinth::server {
@@ -128,9 +126,7 @@ void Events::Say(State& state, const std::string& text, bool heartbeat) {
 }
 
 void Events::Beat(State& state) {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  BlockSignals();
   std::unique_lock lock(state.mutex);
   while (!state.closed) {
     state.changed.wait_for(lock, std::chrono::nanoseconds(state.options.heartbeat_nanoseconds));

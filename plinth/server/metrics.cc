@@ -89,7 +89,7 @@ void Metrics::InputFound(std::string_view model, std::string_view kind) {
 }
 
 std::string Metrics::Text(Service& service) const {
-  // What stands at this moment is asked for now.
+  // Gauges are read as they are asked for.
   prometheus::Registry now;
   const auto gauge = [&](const char* name, const char* help, double value) {
     prometheus::BuildGauge().Name(name).Help(help).Register(now).Add({}).Set(value);

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <utility>
 
-#include "plinth/base/files.h"
+#include "plinth/base/signals.h"
 #include "plinth/base/text.h"
 #include "plinth/formats/credential.h"
 #include "plinth/server/api/routes.h"
@@ -119,26 +118,13 @@ class Service::Answer : public http::Exchange {
   const int64_t began_;
 };
 
-namespace {
-
-// The file of the key of encrypted models: what is set, else what systemd passed under this name.
-std::string CredentialOf(const Settings& s) {
-  if (!s.credential.empty()) return s.credential;
-  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
-  if (folder == nullptr || *folder == '\0') return "";
-  std::string passed = JoinPath(folder, "plinth-model-key");
-  return FileExists(passed) ? passed : "";
-}
-
-}  // namespace
-
 StatusOr<std::unique_ptr<Service>> Service::Make(Parts parts) {
   auto service = std::unique_ptr<Service>(new Service);
   const Settings& s = parts.settings;
   service->log_ = std::make_unique<ServiceLog>(LogLevelOf(s.log_level));
   service->metrics_ = std::make_unique<Metrics>();
   PLINTH_ASSIGN_OR_RETURN(service->access_, MakeAccess(s));
-  if (const std::string credential = CredentialOf(s); !credential.empty()) {
+  if (const std::string credential = CredentialFile(s); !credential.empty()) {
     PLINTH_RETURN_IF_ERROR(formats::UseCredentialFile(credential));
   }
   ModelHost::Options host;
@@ -222,6 +208,7 @@ void Service::RunAside(std::function<void()> task) {
   aside_.push_back(std::move(task));
   if (!aside_thread_.joinable()) {
     aside_thread_ = std::thread([this] {
+      BlockSignals();
       std::unique_lock lock(aside_mutex_);
       while (true) {
         const auto called = [&] { return aside_stops_ || !aside_.empty(); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -232,6 +233,14 @@ std::string VariableOf(const Setting& s) {
   std::string variable = StrCat("PLINTH_", s.key);
   for (char& c : variable) c = c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return variable;
+}
+
+std::string CredentialFile(const Settings& settings) {
+  if (!settings.credential.empty()) return settings.credential;
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  if (folder == nullptr || *folder == '\0') return "";
+  std::string passed = JoinPath(folder, "plinth-model-key");
+  return FileExists(passed) ? passed : "";
 }
 
 std::string ValueText(const Settings& settings, const Setting& s) {

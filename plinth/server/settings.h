@@ -87,6 +87,10 @@ bool IsModelName(std::string_view name);
 std::span<const Setting> AllSettings();
 std::string FlagOf(const Setting& setting);      // "--http-port"
 std::string VariableOf(const Setting& setting);  // "PLINTH_HTTP_PORT"
+// The file with the key of encrypted models: the setting's, or what systemd passes as the credential
+// "plinth-model-key"; empty: none.
+std::string CredentialFile(const Settings& settings);
+
 // "8000", "true", "a, b": how a value is written in flags and documentation.
 std::string ValueText(const Settings& settings, const Setting& setting);
 

@@ -1,28 +1,21 @@
 #include "plinth/server/side_jobs.h"
 
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <limits>
 #include <new>
 
+#include "plinth/base/signals.h"
 #include "plinth/base/text.h"
 
 namespace plinth::server {
 namespace {
 
 constexpr int kNiceness = 10;  // of 19; the engine's threads keep 0
-
-void BlockSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 // On Linux a thread has a priority of its own. Where the system refuses, it stays as it is.
 void LowerPriority() { (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness); }

@@ -155,9 +155,7 @@ void Backtest(Service& service, const Request& request, const ExchangePtr& excha
   }
   const std::shared_ptr<Job> job = *std::move(read);
   BesideRequest beside;
-  beside.model = job->common.model;
-  beside.seconds = job->common.seconds;
-  beside.priority = job->common.priority;
+  beside.common = job->common;
   beside.exchange = exchange;
   beside.run = [job, exchange](QueueForecaster& forecaster, StopCheck stop) {
     return Run(*job, forecaster, stop, exchange);

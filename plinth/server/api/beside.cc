@@ -10,16 +10,17 @@ namespace plinth::server {
 
 void RunBeside(Service& service, BesideRequest request) {
   const auto settings = service.settings();
+  const CommonFields& common = request.common;
   const double seconds =
-      request.seconds > 0 ? std::min(request.seconds, settings->request_seconds) : settings->request_seconds;
+      common.seconds > 0 ? std::min(common.seconds, settings->request_seconds) : settings->request_seconds;
   SideJob job;
-  job.priority = request.priority;
+  job.priority = common.priority;
   job.brief = request.brief;
   job.deadline = Clock::System().Monotonic() + static_cast<int64_t>(seconds * 1e9);
-  const QueueForecaster::Options options{settings->preferred_series, request.priority, job.deadline};
+  const QueueForecaster::Options options{settings->preferred_series, common.priority, job.deadline};
   const http::ExchangePtr exchange = request.exchange;
-  job.run = [&service, options, model = request.model, run = std::move(request.run)](Threads& threads,
-                                                                                     StopCheck stop) {
+  job.run = [&service, options, model = common.model, run = std::move(request.run)](Threads& threads,
+                                                                                    StopCheck stop) {
     QueueForecaster forecaster(service.batcher(), model, threads, options);
     PLINTH_RETURN_IF_ERROR(run(forecaster, stop));
     const Work::Timing& timing = forecaster.timing();

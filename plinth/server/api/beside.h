@@ -7,15 +7,14 @@
 #include "plinth/formats/json_writer.h"
 #include "plinth/server/http/exchange.h"
 #include "plinth/server/queue_forecaster.h"
+#include "plinth/server/request_fields.h"
 
 namespace plinth::server {
 
 class Service;
 
 struct BesideRequest {
-  ModelPtr model;
-  double seconds = 0;  // 0: the service's own limit
-  int priority = 0;
+  CommonFields common;
   bool brief = false;  // SideJob
   http::ExchangePtr exchange;
   // On a thread of the side jobs. Answers, unless it gives an error.

@@ -338,9 +338,7 @@ void Detect(Service& service, const Request& request, const ExchangePtr& exchang
   }
   const std::shared_ptr<Job> job = *std::move(read);
   BesideRequest beside;
-  beside.model = job->common.model;
-  beside.seconds = job->common.seconds;
-  beside.priority = job->common.priority;
+  beside.common = job->common;
   int64_t values = 0;
   for (const engine::SeriesItem& item : job->series.items)
     values += item.length() * static_cast<int64_t>(job->series.targets.size());

@@ -1,7 +1,5 @@
 #include "plinth/server/http/listener.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -9,13 +7,13 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <csignal>
 #include <ctime>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "plinth/base/clock.h"
+#include "plinth/base/signals.h"
 #include "plinth/base/text.h"
 #include "plinth/server/http/stream_connection.h"
 
@@ -209,9 +207,7 @@ struct Listener::State {
       asio::post(shared.io, [this, w = worker.get()] { Tick(*w); });
       worker->thread = std::thread([&shared] {
         // Signals are for the thread that waits for them.
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        BlockSignals();
         shared.io.run();
       });
     }
